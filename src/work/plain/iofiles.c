@@ -76,8 +76,8 @@ static char *ionames_next(const char **at)
 	return NULL;
 }
 
-/* True if the job's name is the path of a device. An engine that touches no files does not look at
- * any. */
+/* True if the job's name is the path of a device. If the engine touches no files, no path is looked
+ * at. */
 static bool is_named_after_device(const struct job *job)
 {
 	struct stat st;
@@ -149,7 +149,7 @@ char *ionames_directory(const struct job *job)
 
 	while (job_fields[i].name && strcmp(job_fields[i].name, "directory"))
 		i++;
-	/* The default of directory= is meant for trainings, and ignored by a plain job. */
+	/* The default of directory= is meant for training jobs; a plain job ignores it. */
 	bool is_default = job->origins && !job->origins[i].raw;
 	return at && !is_default ? ionames_next(&at) : NULL;
 }
@@ -161,7 +161,7 @@ struct iofiles_look {
 	const struct iofiles_request *req;
 	const struct job *job;
 	struct iofiles *f;
-	uint64_t share;    /* part of size= for each file; 0 = not in bytes */
+	uint64_t share;    /* share of size= for each file; 0 = size= is not in bytes */
 	uint64_t smallest; /* smallest request */
 };
 
@@ -261,8 +261,8 @@ static int set_missing(const struct iofiles_look *x, struct iofile *file, struct
 	file->kind = IOFILE_REGULAR;
 	file->is_missing = true;
 
-	/* directory= itself is not created, since a filesystem may be missing there. Folders below
-	 * it are. */
+	/* Folders below directory= are created, but not directory= itself: it may be the mount
+	 * point of a filesystem that is not mounted. */
 	char *directory = ionames_directory(x->job);
 	len = directory ? strlen(directory) : 0;
 	bool is_in = len && strncmp(file->path, directory, len) == 0;
@@ -308,7 +308,7 @@ static uint64_t percent_of(uint64_t bytes, double percent)
 	return percent >= 100 ? bytes : (uint64_t)((double)bytes * (percent / 100));
 }
 
-/* Report that the job does not give the size of a file that has none of its own. */
+/* Report a file without a size of its own, for which the job gives no size either. */
 static int size_unknown(const struct iofiles_look *x, const struct iofile *file,
 			struct mlgen_err *err)
 {

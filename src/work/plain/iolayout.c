@@ -38,8 +38,8 @@ struct ioparts {
 
 /* ---- content ---- */
 
-/* Bytes that a worker writes at a time: large enough that its open and its last sync do not matter,
- * small enough that all workers have a part of a large file. */
+/* Bytes that a worker writes at a time: large enough that the open and the final sync do not
+ * matter, but small enough that every worker has a part of a large file. */
 #define PIECE_BYTES (UINT64_C(64) << 20)
 
 /* The next byte to write, and the end. */
@@ -212,10 +212,10 @@ static int ioparts_remove(const struct ioparts *p, struct mlgen_err *err)
 }
 
 /*
- * Tasks of a pool whose owner is the struct ioparts. iopart_make works on a file: it creates it,
- * allocates its space, and without content gives it its name. iopart_fill works on a piece: it
- * writes and syncs it; the last piece of a file gives the file its name. If the name exists by
- * then, that is an error.
+ * Tasks of a pool whose owner is the struct ioparts. iopart_make handles a file: it creates the
+ * file, allocates its space, and renames it if no content follows. iopart_fill handles a piece: it
+ * writes and syncs the piece, and renames the file after the last piece. It is an error if the
+ * final name exists by then.
  */
 static int iopart_make(struct pool_worker *w, uint64_t index, struct mlgen_err *err)
 {
@@ -252,7 +252,7 @@ static int iopart_fill(struct pool_worker *w, uint64_t index, struct mlgen_err *
 	left = r ? 0 : atomic_fetch_sub_explicit(&part->pieces_left, 1, memory_order_acq_rel);
 	r = newfile_end(&x, r, left == 1, err);
 	if (r == 0 && left == 1)
-		part->file->is_missing = false; /* no other thread reads it now */
+		part->file->is_missing = false; /* no other thread reads is_missing now */
 	return r;
 }
 
@@ -371,7 +371,8 @@ static int check_room(struct layout *x, struct mlgen_err *err)
 
 /* ---- making the files ---- */
 
-/* A missing file that another job or mlgen has made meanwhile has to be large enough. */
+/* If another job or another mlgen has made the missing file since the first check, it must be large
+ * enough. */
 static int recheck_file(struct iofiles *f, struct iofile *file, struct mlgen_err *err)
 {
 	char has[UNITS_TEXT_BYTES], needs[UNITS_TEXT_BYTES];
@@ -451,7 +452,8 @@ static int make_missing(struct layout *x, struct mlgen_err *err)
 		r = make_parts(x, err);
 		if (r)
 			ioparts_remove(&x->parts, NULL);
-		/* A folder that may be written but not read cannot be synced: no failure. */
+		/* A folder that may be written but not read cannot be synced. This is not a
+		 * failure. */
 		for (size_t i = 0; i < x->folders.count && r == 0; i++)
 			r = filemaker_sync_folder(x->folders.at[i].path, -EACCES, err);
 	}

@@ -65,7 +65,7 @@ static void count_work(struct plan_report *p, const struct iofiles *f)
 	p->io.move_bytes = p->job->create_only ? 0 : all;
 }
 
-/* True if the page cache may serve reads: bytes are read again, or were left in it. */
+/* True if the page cache may serve reads: bytes are read repeatedly, or are still in it. */
 static bool reads_cached(const struct job *j)
 {
 	return job_reads(j) && !j->direct &&
@@ -256,7 +256,7 @@ void plan_io_append_memory(struct buf *text, const struct plan_report *p)
 	plan_say(text, p, "[, of which {plan.buffer_bytes} are buffers]");
 }
 
-/* The lines of the page below its first line. */
+/* Print the lines of the page after its first line. */
 static void plan_io_text(FILE *to, const struct plan_report *p)
 {
 	static const struct plan_line lines[] = {
@@ -276,7 +276,7 @@ static void plan_io_text(FILE *to, const struct plan_report *p)
 
 /* ---- checks of options that depend on each other ---- */
 
-/* Maximum number of requests in flight; each costs a buffer and a token. */
+/* Maximum number of requests in flight; each needs a buffer. */
 #define REQUESTS_MAX 4194304.0
 
 /* Requests with direct=1 are multiples of a sector, as in fio. */

@@ -3,13 +3,13 @@
 #pragma once
 
 /*
- * A plain job has files (iofiles), which are laid out before it begins, and streams: threads with
- * requests in a pattern, paced by rates. A replay (work/replay) uses the same reports and much of
- * the same activity. The files of this folder do not depend on replays, except for some figures in
- * the result.
+ * A plain job has files (iofiles), which are laid out before it begins, and streams: threads that
+ * make requests in a pattern, paced by rates. A replay (work/replay) uses the same reports and much
+ * of the same activity. This folder does not depend on replays, except for some figures in the
+ * result.
  *
- * Streams count on their own threads. All other functions are called on the conductor's or the main
- * thread.
+ * Streams update their counters on their own threads. Call all other functions on the conductor's
+ * or the main thread, unless their comment names another.
  */
 
 #include <stdatomic.h>
@@ -53,7 +53,7 @@ struct iofile {
 	enum iofile_kind kind;
 	bool is_missing; /* missing, and laid out before the run */
 	dev_t device;    /* only IOFILE_BLOCK */
-	uint64_t bytes;  /* present size, or the size to lay out */
+	uint64_t bytes;  /* size of the file, or the size to lay out */
 	struct pattern_region region;
 };
 
@@ -70,7 +70,7 @@ struct iofiles {
 	 * if no file is touched. */
 	char *directory;
 	/* Block devices that the job writes. They are held exclusively until fini, so that nobody
-	 * can mount them meanwhile. */
+	 * can mount them during the job. */
 	struct blockdev_guards own_guards, *guards;
 	VEC(dev_t) held;
 };
@@ -79,8 +79,8 @@ struct iofiles_request {
 	const struct job *job;
 	bool readonly, allow_fill;
 	const char *allow_device; /* settings.allow_device */
-	/* Shared by all jobs of a run, so that two may write one device. NULL: this job's own. It
-	 * outlives the iofiles. */
+	/* Shared by all jobs of a run, so that two jobs may write one device; must outlive the
+	 * iofiles. NULL: the job has guards of its own. */
 	struct blockdev_guards *guards;
 };
 
@@ -88,8 +88,8 @@ struct iofiles_request {
  * Look at the files without changing anything. 0, or -errno with err for whatever prevents the job:
  * readonly, a block device that is not allowed or in use, a missing file of unknown size, a file
  * that is too small, a directory, a device other than null, zero and full. An engine that touches
- * no files gets regions from size= alone. iofiles_fini accepts a failed or zeroed struct and comes
- * before the next init.
+ * no files gets regions from size= alone. iofiles_fini accepts a failed or zeroed struct, and must
+ * be called before the next init.
  *
  * size= is the total of a job, which its files share equally; filesize= is the size of each file.
  * With both, filesize= and offset= set the regions, and the pattern uses size= to limit the bytes
@@ -98,7 +98,7 @@ struct iofiles_request {
 int iofiles_init(struct iofiles *f, const struct iofiles_request *req, struct mlgen_err *err);
 void iofiles_fini(struct iofiles *f);
 
-/* Files of a worker, which counts from 0, and their number. */
+/* The files of worker number `worker`, from 0, and their number. */
 const struct iofile *iofiles_of(const struct iofiles *f, uint64_t worker, size_t *count);
 
 uint64_t iofiles_largest_missing(const struct iofiles *f); /* bytes */
@@ -110,7 +110,7 @@ char *iofiles_folder(const char *path);
 
 /*
  * filename= is a list with ':' between its entries, and '\:' for a colon in a name; relative names
- * are in directory=. Without it, each of numjobs workers has the file $jobname.$jobnum.0 in
+ * are in directory=. Without filename=, each of numjobs workers has the file $jobname.$jobnum.0 in
  * directory=; a '/' in the name of a job makes folders. A job whose name is the path of a device
  * uses that device.
  */
@@ -133,9 +133,9 @@ extern const struct newfile_kind iopart_kind;
 
 /* ---- the content of laid-out files: incompressible bytes, or only space ---- */
 
-/* Messages that a layout and a replay share. describe_no_room: the filesystem is full. log_start: a
- * layout starts (time NULL: only space is allocated). fail_interrupted: it was interrupted; returns
- * POOL_STOPPED. */
+/* Messages that a layout and a replay share. describe_no_room: describe that the filesystem is
+ * full. log_start: log the start of a layout (time NULL: only space is allocated).
+ * fail_interrupted: report that the layout was interrupted; returns POOL_STOPPED. */
 void iolayout_describe_no_room(const struct newfile *x, const char *left, const char *way_out,
 			       char *out, size_t size);
 void iolayout_log_start(const struct job *j, const struct filemaker *m, const char *where,
@@ -171,9 +171,9 @@ struct iolayout {
 	bool started;                    /* out: something was created */
 };
 
-/* Check that missing files can be written, and that there is room for them. Changes nothing. A
- * run calls it before any job has made a file, and again after the earlier jobs. 0, or -errno
- * with err. */
+/* Check that missing files can be written, and that there is room for them. Changes nothing. A run
+ * calls this before any job has made a file, and again after the earlier jobs. 0, or -errno with
+ * err. */
 int iolayout_check_writable(struct iofiles *f, const struct iofiles_request *req,
 			    struct mlgen_err *err);
 int iolayout_check_room(struct iofiles *f, const struct iofiles_request *req,
@@ -181,9 +181,10 @@ int iolayout_check_room(struct iofiles *f, const struct iofiles_request *req,
 
 /*
  * Lay out the missing files: log how much and where, check the space, and write in parallel through
- * the job's engine. Each file is made whole under a temporary name, .NAME.mlgen-part next to it,
- * and then renamed; an existing file is never replaced. Jobs that read get content, synced and
- * dropped from the page cache. Jobs that only write get space (fallocate where the filesystem can).
+ * the job's engine. Each file is completed under a temporary name, .NAME.mlgen-part in the same
+ * folder, and then renamed; an existing file is never replaced. Files of jobs that read are filled
+ * with content, synced, and dropped from the page cache. Files of jobs that only write get space
+ * (fallocate where the filesystem can).
  *
  * A killed run leaves temporary files, which the next run removes. A run that fails or is stopped
  * leaves only whole files. 0, or -errno with err; POOL_STOPPED with progress->stop. The calling
@@ -206,8 +207,8 @@ struct stream_kind {
 	void (*run)(struct stream *s);
 	void (*close_files)(struct stream *s);
 	void (*fini)(struct stream *s); /* called after join */
-	/* Reason why a file may be shorter than a read expects, though nobody has truncated it; ""
-	 * = no reason. NULL = never. */
+	/* Returns a reason why a file may be shorter than a read expects, though nobody has
+	 * truncated it; "" = no reason. NULL = there is never a reason. */
 	const char *(*why_short)(const struct stream *s);
 };
 
@@ -229,13 +230,13 @@ struct streams {
 	struct peers peers;
 	struct stream *streams;
 	uint64_t count;                /* number of streams */
-	_Atomic uint64_t bytes;        /* total of all; UINT64_MAX = no end; 0 = unknown */
+	_Atomic uint64_t bytes;        /* total of all streams; UINT64_MAX = no end; 0 = unknown */
 	uint64_t start_after_ns;       /* startdelay, on the run's clock */
 	const struct run_watch *watch; /* NULL = nobody watches */
 	void *watch_arg;               /* argument of watch */
 	struct eventcount start_event;
 	_Atomic uint64_t start_ns; /* time zero; 0 = not yet */
-	_Atomic bool is_closed;    /* an error: end at once */
+	_Atomic bool is_closed;    /* after an error: end at once */
 };
 
 int streams_init(struct streams *p, const struct job *job, const struct stream_kind *kind,
@@ -259,14 +260,14 @@ struct stream_op {
 	uint64_t due_ns; /* intended start, if paced; otherwise 0 */
 };
 
-/* Created before its thread starts; belongs to the thread while that runs. */
+/* Created before its thread starts; belongs to the thread while the thread runs. */
 struct stream {
 	struct worker worker;
 	struct streams *all;
 	uint64_t index; /* 0 to all->count - 1 */
 	void *own;      /* data of the kind */
 	struct pattern *pattern;
-	struct mlgen_file *files; /* open_files are open; in the order of iofiles_of */
+	struct mlgen_file *files; /* in the order of iofiles_of; the first open_files are open */
 	struct mlgen_file *last_written;
 	size_t file_count, open_files;
 	struct stream_op *ops;
@@ -287,7 +288,7 @@ struct stream {
 	uint64_t end_ns;                  /* end of runtime; UINT64_MAX = none */
 	uint64_t count_from_ns;           /* end of ramp_time */
 	uint64_t late_ns;                 /* see clock_sleep_exactly */
-	/* Results, for other threads after join. */
+	/* Results, which other threads may read after join. */
 	bool is_complete; /* all bytes moved, or runtime reached */
 	uint64_t lag_ns;  /* delay of the last paced request after its due time */
 	bool was_late;    /* the last request was long past its due time */
@@ -311,7 +312,7 @@ struct stream_needs {
 };
 int stream_open_io(struct stream *s, const struct stream_needs *needs, struct mlgen_err *err);
 
-/* True if no new request may start. Requests in flight are waited for. */
+/* True if no new request may start. The caller then waits for the requests in flight. */
 bool stream_is_over(const struct stream *s);
 
 /* End the run with an error. */
@@ -358,11 +359,11 @@ uint64_t plain_start_ns(const struct slot *s);
 struct worker *plain_worker_at(const struct slot *s, uint64_t i);
 void plain_look(const struct slot *s, struct live *live);
 
-/* Pass the facts about the run to the streams. Call after streams_init. */
+/* Set the members of the streams that depend on the run. Call after streams_init. */
 void plain_set_streams(struct slot *s, uint64_t now_ns);
 
-/* Collect the result of one worker, or with is_one of all workers, after join. Figures about their
- * files are not included. */
+/* Collect the result of worker number `record` or, with is_one, of all workers. Figures about their
+ * files are not included. Call it after join. */
 void plain_collect_workers(struct job_result *out, size_t record, bool is_one, struct slot *s);
 /* Collect the result of a job that ended during its layout. */
 void plain_collect_none(struct job_result *out, struct slot *s, uint64_t workers);
@@ -380,14 +381,14 @@ void plain_need(struct memneed *n, const struct job *job, size_t files);
 /* Implements activity.append_costs (run/slot/slot.h). */
 void plain_put_costs(struct buf *out, const struct job *job);
 
-/* True if requests bypass the page cache: as direct= says, or by default as the requests of the
- * replayed trace did. */
+/* True if requests bypass the page cache: as direct= says, or, if it is not given, as the requests
+ * in the replayed trace did. */
 bool plain_passes_cache(const struct job *j, bool was_direct);
 
 /* ---- checks of the requests of a plain job ---- */
 
-/* Bytes that a worker moves; UINT64_MAX if only time ends it. 0, or -errno with err if its files
- * have no room for a request. */
+/* Store the number of bytes that a worker moves; UINT64_MAX if only time ends the worker. 0, or
+ * -errno with err if its files have no room for a request. */
 int requests_bytes(const struct job *j, const struct iofiles *f, uint64_t worker, uint64_t *bytes,
 		   struct mlgen_err *err);
 
@@ -421,7 +422,7 @@ void plan_io_append_memory(struct buf *text, const struct plan_report *p);
 
 /* Parts of the report that depend on the kind of job. */
 struct text_io_kind {
-	/* Lines below the first line. */
+	/* Lines after the first line. */
 	const struct text_line *answer;
 	const struct text_line *settings;
 	/* Prints a table after the settings and before those of a plain job; NULL = none. */
@@ -431,9 +432,9 @@ struct text_io_kind {
 };
 
 /*
- * Print the block of a job that has `n` records, one for each worker or one for all of them: the
- * answer with a line per direction as fio has it, the settings, the workers if there are several
- * records, the latencies and the evidence.
+ * Print the block of a job that has `n` records, one for each worker or one for all workers. The
+ * block has the answer, with a line per direction as in fio, the settings, the workers if there are
+ * several records, the latencies and the evidence.
  */
 void text_io_report(FILE *to, const struct run_result *run, const struct job_result *records,
 		    size_t n, enum detail detail);

@@ -61,7 +61,8 @@ int requests_check_direct(const struct job *j, const struct iofiles *f, uint64_t
 	char want[UNITS_TEXT_BYTES], have[UNITS_TEXT_BYTES];
 	uint64_t common = common_alignment(j, f);
 	const struct iofile *first = f->count ? f->files : NULL;
-	/* O_DIRECT is tried on a present file, or in the folder where it will be made. */
+	/* O_DIRECT is tried on the first file if it exists, otherwise in the folder where it will
+	 * be made. */
 	bool is_present = first && !first->is_missing && first->kind != IOFILE_CHAR;
 	int rc = mount_direct_alignment(is_present ? first->path : f->directory, align_bytes, err);
 
@@ -189,7 +190,8 @@ static void need(const struct slot *s, uint64_t room_bytes, struct memneed *n)
 		plain_need(n, s->job, files);
 }
 
-/* Look at the files again, which earlier jobs may have made, and lay out the missing ones. */
+/* Look at the files again, because earlier jobs may have made them, and lay out the missing
+ * ones. */
 static int plain_activity_prepare(struct slot *s, struct run_shared *run, struct mlgen_err *err)
 {
 	struct iofiles_request req = request_of(s, run);
@@ -249,7 +251,7 @@ static int plain_start(struct slot *s, struct run_shared *run, uint64_t now_ns,
 		return rc;
 	slot_join_hosts(s, run, &p->streams.peers);
 	plain_set_streams(s, now_ns);
-	/* Once before the job, as invalidate=1 of fio does. */
+	/* Drop the page cache once before the job, as invalidate=1 of fio does. */
 	for (size_t i = 0; i < p->files.count && drops_cache; i++)
 		if (p->files.files[i].kind != IOFILE_CHAR)
 			pagecache_drop(p->files.files[i].path);
@@ -340,8 +342,8 @@ static struct rate_result rate_of(const struct job *j, unsigned d, uint64_t work
 	};
 }
 
-/* A rate is missed if it is too low and requests were late: the other direction of a mix then did
- * not hold this one back. */
+/* A rate is missed only if it is too low and requests were late. If none was late, the other
+ * direction of a mix has held this direction back. */
 static void judge_rate(struct rate_result *r, const struct direction_result *d, double seconds,
 		       bool was_late)
 {

@@ -50,13 +50,13 @@ int stream_open_io(struct stream *s, const struct stream_needs *needs, struct ml
 	rc = worker_open(&s->worker, &cfg, err);
 	if (rc < 0 || !needs->writes)
 		return rc;
-	/* Written bytes cannot be compressed, and every worker writes different ones. */
+	/* Written bytes are incompressible, and every worker writes different bytes. */
 	buffer = io_buffer(stream_io(s), &bytes);
 	rng_fill(buffer, bytes, j->randseed, RNG_CONTENT, s->index * bytes);
 	return 0;
 }
 
-/* The engine itself failed, not one of its operations. */
+/* Report a failure of the engine itself, not of an operation. */
 static int fail_engine(const char *name, int rc, struct mlgen_err *err)
 {
 	return mlgen_fail(err, rc, "ioengine=%s: cannot continue: %s", name, strerror(-rc));
@@ -110,7 +110,7 @@ static int open_files(struct stream *s, struct mlgen_err *err)
 	for (size_t i = 0; i < s->file_count && rc == 0; i++) {
 		struct mlgen_file *f = &s->files[i];
 
-		/* O_RDWR, because a mapping that is written has to be readable, too. O_NOATIME,
+		/* O_RDWR, because a mapping that is written also has to be readable. O_NOATIME,
 		 * because updating the access time costs 2 % of a read from memory; fio does the
 		 * same. */
 		*f = (struct mlgen_file){
@@ -140,10 +140,10 @@ static int stream_set_up(struct stream *s, struct mlgen_err *err)
 
 	s->depth = job_depth(j);
 	/*
-	 * 0 = submit all that is free, in one system call. But a device that gets all requests at
-	 * once completes them all at once, and is idle until the next: 4 KiB at iodepth=32 on a
-	 * virtio disk give 82 thousand IOPS one by one, as fio does it, and 70 thousand all at
-	 * once.
+	 * 0 = submit all free requests in one system call. But a device that gets all requests at
+	 * once also completes them all at once, and is idle until the next requests: 4 KiB at
+	 * iodepth=32 on a virtio disk give 82 thousand IOPS one by one, as fio does it, and 70
+	 * thousand all at once.
 	 */
 	s->batch_submit = j->direct ? 1 : 0;
 	if (j->iodepth_batch_submit)
@@ -193,7 +193,7 @@ static void stream_close_files(struct stream *s)
 
 /* ---- the start ---- */
 
-/* A pace was not kept if the last request was late by more than 1/LATE_PART of the time. */
+/* A pace was not kept if the last request was late by more than 1/LATE_PART of the elapsed time. */
 #define LATE_PART 100
 
 static uint64_t stream_now(const struct stream *s)
@@ -255,7 +255,8 @@ static bool start_together(struct stream *s)
 
 /* ---- errors ---- */
 
-/* Describe a read beyond the end of a file. Only a read that got some bytes knows the end. */
+/* Describe a read beyond the end of a file. Only a read that has returned some bytes shows where
+ * the end is. */
 static void describe_end(const struct stream *s, const struct io_op *op, struct mlgen_err *err)
 {
 	const struct mlgen_io *io = &op->io;
@@ -495,7 +496,7 @@ void stream_sleep_until(struct stream *s, uint64_t until_ns)
 	io_wake(stream_io(s));
 }
 
-/* Number of completions to wait for, once nothing more can be submitted: batch_complete_min. */
+/* Number of completions to wait for when nothing more can be submitted (batch_complete_min). */
 static unsigned min_completions(const struct stream *s)
 {
 	uint64_t min = s->all->job->iodepth_batch_complete_min;
@@ -508,8 +509,8 @@ static unsigned min_completions(const struct stream *s)
 }
 
 /*
- * Submit requests, then wait for some or until the next is due. Returns the time, which is that of
- * the last completion where there is one, so that no clock is read.
+ * Submit requests, then wait for completions or until the next request is due. Returns the present
+ * time: that of the last completion if there was one, so that the clock need not be read.
  */
 static uint64_t submit_and_wait(struct stream *s)
 {
@@ -535,7 +536,7 @@ static uint64_t submit_and_wait(struct stream *s)
 	return stream_now(s);
 }
 
-/* Wait for all requests in flight; their time still counts. */
+/* Wait for all requests in flight. Their time is still measured. */
 static void drain(struct stream *s)
 {
 	while (stream_in_flight(s) && reap(s, stream_in_flight(s), CLOCK_NEVER) >= 0)

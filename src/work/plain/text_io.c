@@ -108,7 +108,7 @@ void verdict_fill_io(const struct run_result *run, struct job_result *j)
 /* ---- lines below the answer ---- */
 
 #define WORKERS_SHOWN 8
-#define BEYOND 10 /* minimum number of values beyond a printed percentile */
+#define BEYOND 10 /* a percentile is printed if at least this many values are beyond it */
 #define SECONDS_FOR_STEADY 3
 
 /* ---- settings ---- */
@@ -152,7 +152,7 @@ static void append_job(struct buf *text, const struct text_block *b)
 		buf_addf(text, "; %u jobs together", b->result->members);
 }
 
-/* A record of several jobs may have different depths. Documents of versions before that have no
+/* If a record covers several jobs, their depths may differ. Documents of older versions have no
  * iodepth_least. */
 void text_io_append_engine(struct buf *text, const struct text_block *b)
 {
@@ -219,7 +219,7 @@ static int compare_rates(const void *a, const void *b)
 	return COMPARE(rate_of(*x), rate_of(*y));
 }
 
-/* Format that all rows of the table share. */
+/* Format shared by all rows of the table. */
 struct worker_columns {
 	struct rate_unit unit;
 	bool has_read, has_write, is_us;
@@ -287,8 +287,8 @@ static void append_from_memory(struct buf *text, const struct text_block *b)
 		text_from_memory(text, b);
 }
 
-/* Warn about writes that nothing waited for until storage had them. Requests to the devices of a
- * block trace bypass the page cache by default. */
+/* Warn about writes if the job did not wait until they were on storage. In a replay of a block
+ * trace, requests bypass the page cache by default. */
 static void append_written(struct buf *text, const struct text_block *b)
 {
 	const struct job *j = b->job;
@@ -371,9 +371,9 @@ const struct text_line text_io_settings[] = {
 };
 
 /*
- * Print a line for each worker, if the job has a record of each. More than eight workers are
- * reduced to the slowest, the median and the fastest. `unit` is the unit of latencies, "ms" or
- * "us".
+ * Print a line for each worker, if the job has a record of each. If there are more than eight
+ * workers, only the slowest, the median and the fastest are printed. `unit` is the unit of
+ * latencies, "ms" or "us".
  */
 static void text_io_workers(struct buf *out, const struct text_block *b,
 			    const struct job_result *records, size_t n, const char *unit)
@@ -452,7 +452,7 @@ static void copy_hist(struct hist **h)
 	*h = copy;
 }
 
-/* Like copy_hist, but a histogram that was the same as `original` becomes `copy`. */
+/* Like copy_hist, but if the histogram was `original`, use its copy `copy`. */
 static void copy_alias(struct hist **h, const struct hist *original, struct hist *copy)
 {
 	if (*h && *h == original)
@@ -518,10 +518,10 @@ static void sum_fini(struct job_result *sum)
 
 /* ---- the answer ---- */
 
-/* Parts that are left out of a first line that is too long, one after another. */
+/* Parts that the first line drops, one after the other, until it fits. */
 enum { NO_TIME = 1, NO_WORKERS, NO_GAP, LENGTHS };
 
-/* The answer of a job that moved nothing, which may have done its work all the same. */
+/* The answer of a job that moved no bytes. The job may have done all its work nevertheless. */
 static void append_nothing(struct buf *out, const struct text_block *b)
 {
 	const struct io_result *io = b->io;

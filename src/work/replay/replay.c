@@ -145,7 +145,7 @@ static int rule_engine_writes(struct slot *s, struct run_shared *run, struct mlg
 			  s->job->replay_trace);
 }
 
-/* Requests of a device may be smaller than O_DIRECT allows for a file. */
+/* Requests to a device may be smaller than O_DIRECT allows for a file. */
 static int rule_direct(struct slot *s, struct run_shared *run, struct mlgen_err *err)
 {
 	const struct replay_ops *o = &replay_of(s)->ops;
@@ -186,7 +186,7 @@ static int rule_look(struct slot *s, struct run_shared *run, struct mlgen_err *e
 	return rc;
 }
 
-/* If the directory does not exist, the mount of its nearest existing parent counts. */
+/* If the directory does not exist, use the mount of its nearest existing parent. */
 static int rule_mount(struct slot *s, struct run_shared *run, struct mlgen_err *err)
 {
 	(void)run;
@@ -296,7 +296,7 @@ static int replay_start(struct slot *s, struct run_shared *run, uint64_t now_ns,
 	atomic_store(&r->plain.streams.bytes, r->ops.bytes[0] + r->ops.bytes[1]);
 
 	plain_set_streams(s, now_ns);
-	/* Once before the job, as invalidate=1 of fio does. */
+	/* Drop the page cache once before the job, as invalidate=1 of fio does. */
 	for (uint32_t i = 1; drops_cache && i <= names; i++) {
 		unsigned flags = replay_file(&r->files, i)->flags;
 

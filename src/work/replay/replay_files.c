@@ -33,7 +33,7 @@ int replay_flags(const struct job *j, const struct replay_files *f, uint32_t id,
 
 	if (replay_file_is_traced(f, id))
 		return with_direct(j, flags | O_RDONLY | O_CLOEXEC, traced & O_DIRECT);
-	/* A file that is mapped for writing has to be readable, too. */
+	/* A file that is mapped for writing also has to be readable. */
 	if (file->flags & REPLAY_FILE_CHANGED && !(flags & O_DIRECTORY))
 		flags |= O_RDWR | ((int)traced & (O_CREAT | O_TRUNC | O_SYNC));
 	return with_direct(j, flags | O_CLOEXEC | O_NOFOLLOW, traced & O_DIRECT);
@@ -129,7 +129,7 @@ static int check_name(const struct replay_files *f, uint32_t id, struct mlgen_er
 	return 0;
 }
 
-/* A folder above a file; NULL if the trace does not name it. */
+/* The folder that `name` contains before `slash`; NULL if the trace has no operation on it. */
 static struct replay_file *file_above(const struct replay_files *f, const char *name,
 				      const char *slash)
 {
@@ -138,8 +138,9 @@ static struct replay_file *file_above(const struct replay_files *f, const char *
 	return id && replay_file(f, id)->flags ? replay_file(f, id) : NULL;
 }
 
-/* Infer flags of a file and the folders above it, which a stat or a rename does not show to be
- * folders. If the trace gave a folder its name, the file in it did not exist under this name. */
+/* Infer flags of a file and of the folders above it: a stat or a rename does not show that a name
+ * is a folder. If the trace itself gave a folder its name, a file in it did not exist under this
+ * name before. */
 static void infer_flags(const struct replay_files *f, uint32_t id)
 {
 	const char *name = trace_names_text(f->names, id, NULL);
@@ -162,7 +163,7 @@ static void infer_flags(const struct replay_files *f, uint32_t id)
 	}
 }
 
-/* Refuse a file that is in the place of a folder of another file. */
+/* Refuse a file whose name is also a folder of another file. */
 static int check_above(const struct replay_files *f, uint32_t id, struct mlgen_err *err)
 {
 	const char *name = trace_names_text(f->names, id, NULL);
@@ -246,12 +247,12 @@ size_t replay_names_made_above(const struct replay_files *f, uint32_t id)
 
 /* ---- does the directory hold files of the trace? ---- */
 
-/* Up to this many names are resolved; of more names, every n-th one. Names that begin with the
- * directory are all checked. */
+/* Up to this many names are resolved; of a larger number, every n-th name. Names that begin with
+ * the directory are all checked. */
 #define FOLLOWED_NAMES 16384u
 
-/* State of the check. The last folder is kept, as names are often in the folder of the name before.
- */
+/* State of the check. The last folder is kept, because the next name is often in the same
+ * folder. */
 struct apart_check {
 	const struct replay_files *f;
 	bool is_marked;
@@ -330,8 +331,8 @@ int replay_traced_check_apart(const struct replay_files *f, bool is_marked, stru
 
 /* ---- can the files of the trace be used themselves? ---- */
 
-/* Memory devices whose reads change nothing, by admin-guide/devices.txt of Linux: null, zero, full,
- * random, urandom. */
+/* Is it a memory device whose reads change nothing: null, zero, full, random or urandom? The
+ * numbers are those of admin-guide/devices.txt of Linux. */
 static bool is_harmless(dev_t device)
 {
 	unsigned n = minor(device);

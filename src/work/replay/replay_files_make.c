@@ -20,8 +20,8 @@
 #include "run/make/make.h"
 #include "work/plain/plain.h"
 
-/* A file is called .NAME.mlgen-part until it is complete. It then replaces the file of its name,
- * which replay_files_look() has allowed. */
+/* A file is called .NAME.mlgen-part until it is complete. It then replaces an existing file of its
+ * name; replay_files_look() has checked that it may. */
 extern const struct newfile_kind replay_part_kind;
 
 /* Shared by the workers that make the files of a replay. */
@@ -34,10 +34,10 @@ struct replay_parts {
 	_Atomic uint64_t pieces_left; /* pieces of `large` that are not written yet */
 };
 
-/* The directory, which stays open, and whether mlgen made it for a replay. */
+/* The directory, which stays open, and its state. */
 struct replay_place {
 	int fd;         /* below_open_root(); negative = the directory does not exist */
-	bool is_empty;  /* or missing */
+	bool is_empty;  /* also true if the directory is missing */
 	bool is_marked; /* has REPLAY_MARKER */
 };
 
@@ -48,8 +48,8 @@ struct file_lookup {
 	struct replay_files *f;
 	struct replay_place place;
 	char path[PATH_MAX];   /* path of the file */
-	char folder[PATH_MAX]; /* folder of the last file, which often has the next file, too */
-	int folder_fd;         /* or -errno; -EBADF = none yet */
+	char folder[PATH_MAX]; /* folder of the last file; often also that of the next */
+	int folder_fd;         /* descriptor, or -errno; -EBADF = none yet */
 };
 
 /* ---- the directory ---- */
@@ -92,7 +92,7 @@ static int directory_fail(const struct replay_files *f, int code, struct mlgen_e
 			  dirs_explain_failure(way, f->directory, code));
 }
 
-/* Open the directory. 0, also if it does not exist, or -errno with err. */
+/* Open the directory. 0, even if it does not exist, or -errno with err. */
 static int replay_place_open(struct replay_place *p, const struct replay_files *f,
 			     struct mlgen_err *err)
 {
@@ -132,8 +132,8 @@ static void count_missing(struct replay_files *f, struct replay_file *file)
 	f->largest_missing = u64_max(f->largest_missing, file->bytes);
 }
 
-/* Does an existing file fit? A file with several names is not written to, as all of them would
- * change. */
+/* Does an existing file fit? A file with several names must not be written to, because all its
+ * names would change. */
 static bool fits(const struct replay_file *file, const struct stat *st)
 {
 	if (file->flags & REPLAY_FILE_CHANGED && st->st_nlink > 1)
@@ -141,7 +141,7 @@ static bool fits(const struct replay_file *file, const struct stat *st)
 	return !(file->flags & REPLAY_FILE_PRESENT) || (uint64_t)st->st_size == file->bytes;
 }
 
-/* A file that was made for a trace that only writes it has no content to read. */
+/* Does the file lack content to read? It does if it was made for a trace that only writes to it. */
 static bool has_holes(const struct file_lookup *x, const struct replay_file *file, const char *name)
 {
 	off_t hole;
@@ -158,8 +158,8 @@ static bool has_holes(const struct file_lookup *x, const struct replay_file *fil
 	return hole >= 0 && (uint64_t)hole < file->bytes;
 }
 
-/* May the name be a folder? The trace does not show its kind if it only has a stat, or renames
- * something to this name, which an earlier replay may have done here. */
+/* May the name be a folder? The trace does not show this if it only has a stat of the name, or
+ * renames something to it. An earlier replay may have made that rename here. */
 static bool may_be_folder(const struct replay_file *file)
 {
 	unsigned flags = file->flags;
@@ -458,8 +458,8 @@ static bool replay_part_is_large(const struct replay_parts *p, uint32_t id)
 }
 
 /*
- * Tasks of a pool whose owner is the struct replay_parts; 0, POOL_STOPPED, or -errno with err. The
- * index is the id of a name - 1.
+ * Tasks of a pool whose owner is the struct replay_parts. The index is the id of a name - 1. Each
+ * returns 0, POOL_STOPPED, or -errno with err.
  *
  * _folder: make a folder, or the folders above a file that the trace makes. _make: make the file if
  * it is missing and not large.
@@ -551,7 +551,7 @@ static int replay_part_piece(struct pool_worker *w, uint64_t index, struct mlgen
 	if (r < 0)
 		return newfile_failed(&x, opstat_name(MLGEN_OPEN), r, err);
 	r = iocontent_fill_piece(&x, index, err);
-	/* The last worker syncs the whole file with its size and times. */
+	/* The worker of the last piece syncs the whole file, with its size and times. */
 	left = r ? 0 : atomic_fetch_sub_explicit(&p->pieces_left, 1, memory_order_acq_rel);
 	r = newfile_end(&x, r, left == 1, err);
 	if (r == 0 && left == 1)
@@ -616,7 +616,7 @@ static void announce(const void *arg, const char *time)
 	iolayout_log_start(x->f->job, &x->maker, x->f->directory, x->has_content ? time : NULL);
 }
 
-/* Run a task. The first one that takes time announces all files that are to be made. */
+/* Run a task. The first task also announces all files that are to be made, if it takes time. */
 static int run_task(struct replay_making *x,
 		    int (*each)(struct pool_worker *w, uint64_t index, struct mlgen_err *err),
 		    uint64_t n, struct mlgen_err *err)
@@ -667,7 +667,8 @@ static int make_files(struct replay_making *x, struct mlgen_err *err)
 	return r ? r : run_task(x, replay_part_make, names, err);
 }
 
-/* Look again while holding the lock, as another process may have made files meanwhile. */
+/* Look again while holding the lock, because another process may have made files since the last
+ * look. */
 static int make_locked(struct replay_making *x, struct mlgen_err *err)
 {
 	struct replay_files *f = x->f;
@@ -704,8 +705,8 @@ static int make_locked(struct replay_making *x, struct mlgen_err *err)
 	x->m->made_bytes = count_get(&m->made_bytes);
 	f->missing_files -= x->m->made_files;
 	f->missing_bytes -= x->m->made_bytes;
-	/* Sync the names of all folders at once, as there is no list of them. A filesystem without
-	 * syncfs() does not need it. */
+	/* Sync the names in all folders at once, because there is no list of the folders. A
+	 * filesystem without syncfs() does not need it. */
 	fd = r == 0 ? openat(x->parts.dir.fd, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC) : -1;
 	if (fd >= 0) {
 		syncfs(fd);

@@ -40,18 +40,18 @@ enum replay_file_flag {
 	/* The file existed before the trace, so that it has to be made. Without this flag the trace
 	 * makes the file, or did not find it. */
 	REPLAY_FILE_PRESENT = 1u << 0,
-	/* The trace writes, truncates, renames, removes or makes it: it is always below
-	 * `directory`. */
+	/* The trace writes, truncates, renames, removes or makes the file, so that it is always
+	 * below `directory`. */
 	REPLAY_FILE_CHANGED = 1u << 1,
 	REPLAY_FILE_FOLDER = 1u << 2,
 	/* The trace reads bytes of the file, so that it needs content and not only space. */
 	REPLAY_FILE_READ = 1u << 3,
-	/* The records that were read so far have made or emptied it, so that later reads find what
-	 * the trace wrote. */
+	/* The records that were read so far have made or emptied the file, so that later reads find
+	 * what the trace wrote. */
 	REPLAY_FILE_MADE = 1u << 4,
 	/* The file stands for a block device of which the trace has requests. */
 	REPLAY_FILE_DEVICE = 1u << 5,
-	/* Another name leads to the same place, and stands for it. */
+	/* This name is an alias: another name of the same file is used instead. */
 	REPLAY_FILE_ALIAS = 1u << 16,
 	REPLAY_FILE_MISSING = 1u << 17,
 };
@@ -67,11 +67,11 @@ struct replay_files {
 	struct trace_names *names; /* names in the trace; ids from 1 */
 	struct spill list;         /* struct replay_file, by id */
 	char *directory;           /* real path of the job's directory */
-	/* Filled by replay_files_look(). Names of one place count as one file. */
+	/* Filled by replay_files_look(). All names of one file count as one. */
 	uint64_t files, bytes; /* files with any flag set, and their total size before the replay */
 	uint64_t changed_files; /* including folders */
 	uint64_t missing_files, missing_bytes, largest_missing;
-	uint64_t missing_folders; /* counted once for each file that is to be in one */
+	uint64_t missing_folders; /* a folder that several files need is counted for each */
 	bool are_devices;         /* files stand for block devices; set by replay_ops_read() */
 	bool uses_directory;      /* some files are, or will be, below the directory */
 };
@@ -79,17 +79,17 @@ struct replay_files {
 void replay_files_init(struct replay_files *f, const struct job *job);
 void replay_files_fini(struct replay_files *f); /* accepts a zeroed struct */
 
-/* The id of a name; a new file has no flags. */
+/* Return the id of a name, which is added if it is new. A new file has no flags. */
 uint32_t replay_files_id(struct replay_files *f, const char *name, size_t bytes);
 struct replay_file *replay_file(const struct replay_files *f, uint32_t id);
 
-/* Is the file that the trace names used itself? Such a file is only read. */
+/* Is the traced file itself used, and not a copy below the directory? Such a file is only read. */
 bool replay_file_is_traced(const struct replay_files *f, uint32_t id);
 
 /*
- * The path of a file here: the directory, followed by the whole path of the trace without "." and
- * with ".." resolved within it, so that no name leads out of the directory; or the name itself if
- * replay_file_is_traced(). 0, or -ENAMETOOLONG. Any thread may call it.
+ * Store the path that the replay uses for a file: the directory, followed by the whole path of the
+ * trace without "." and with ".." resolved within it, so that no name leads out of the directory;
+ * or the name itself if replay_file_is_traced(). 0, or -ENAMETOOLONG. Any thread may call it.
  */
 int replay_files_path(const struct replay_files *f, uint32_t id, char out[PATH_MAX]);
 
@@ -100,11 +100,11 @@ int replay_files_path(const struct replay_files *f, uint32_t id, char out[PATH_M
  * (replay_files=traced); a name is too long. job->directory itself may be missing.
  *
  * The file .mlgen-replay marks a directory that was empty when files were first made in it; its
- * files may be made again. In another directory that is not empty nothing is made or changed, but
- * files that are only read and have the right size may exist.
+ * files may be made again. In any other directory that is not empty, nothing is made or changed; it
+ * may contain files that are only read and have the right size.
  *
- * Names that lead to one place below the directory are joined here. This may add names, but none
- * that an operation has.
+ * Names that lead to one file below the directory become aliases of one name here. This may add
+ * names, but operations do not use the added ones.
  */
 int replay_files_look(struct replay_files *f, struct mlgen_err *err);
 
@@ -123,8 +123,8 @@ struct replay_files_maker {
 /*
  * Look again and make the missing files and folders, in parallel. Each file has a temporary name
  * until it is complete, synced and dropped from the page cache, like files of plain jobs (plain.h).
- * A file of an earlier replay with another size is made again. 0 or -errno with err; POOL_STOPPED
- * with progress->stop.
+ * A file that an earlier replay has made with another size is made again. 0 or -errno with err;
+ * POOL_STOPPED with progress->stop.
  */
 int replay_files_make(struct replay_files *f, struct replay_files_maker *m, struct mlgen_err *err);
 
@@ -133,7 +133,7 @@ int replay_files_make(struct replay_files *f, struct replay_files_maker *m, stru
 /* A file in a directory that was empty when a replay first made files there. */
 #define REPLAY_MARKER ".mlgen-replay"
 
-/* The length of a directory's path that comes before the names in it. */
+/* The length of a directory's path without a final slash: 0 for "/". */
 size_t replay_root(const char *directory);
 
 /* Is the file, or will it be, below the directory? */
@@ -145,12 +145,12 @@ bool replay_file_is_below(const struct replay_files *f, uint32_t id);
  */
 int replay_names_settle(struct replay_files *f, struct mlgen_err *err);
 
-/* If the trace itself makes a folder above a file, nothing below that folder is to be made. Returns
- * the length of the name up to that folder, 0 if there is none. */
+/* If the trace itself makes a folder above a file, nothing below that folder is made in advance.
+ * Returns the length of the name up to that folder, 0 if there is none. */
 size_t replay_names_made_above(const struct replay_files *f, uint32_t id);
 
 /* Refuse a directory that holds files which the trace names: 0 or -errno with err. With is_marked,
- * files that a replay made do not count. */
+ * files that a replay has made are allowed. */
 int replay_traced_check_apart(const struct replay_files *f, bool is_marked, struct mlgen_err *err);
 
 /* Check, with replay_files=traced, that the files exist, are large enough and may be read. */
@@ -161,9 +161,9 @@ int replay_traced_look(const struct replay_files *f, struct mlgen_err *err);
 /*
  * A trace has two records for each request: issue and completion. If it has no calls on files, a
  * request is replayed as a read or write of a file that stands for the device. Up to 16384 requests
- * are remembered; the end of an older one, or of one whose completion was lost, is unknown. With
- * span_bytes (0 = none) offsets are taken modulo span_bytes, so that sequential requests stay
- * sequential.
+ * are remembered. The end of a request is unknown if the request is older than these, or if its
+ * completion was lost. With span_bytes (0 = none), offsets are taken modulo span_bytes, so that
+ * sequential requests stay sequential.
  */
 struct replay_blocks *replay_blocks_new(uint64_t span_bytes);
 void replay_blocks_free(struct replay_blocks *b); /* NULL is fine */
@@ -171,33 +171,35 @@ void replay_blocks_free(struct replay_blocks *b); /* NULL is fine */
 /* Add a record, in the order of starts. Then call replay_blocks_next() until it returns false. */
 void replay_blocks_add(struct replay_blocks *b, const struct trace_record *r);
 
-/* The next request, in the order of issues, as TRACE_READ or TRACE_WRITE. False if it is not done
- * yet, or if there is none. With is_end unfinished requests are returned too. */
+/* Return the next request, in the order of issues, as TRACE_READ or TRACE_WRITE. False if the
+ * request is not done yet, or if there is none. With is_end, unfinished requests are returned as
+ * well. */
 bool replay_blocks_next(struct replay_blocks *b, bool is_end, struct trace_record *out);
 
-/* Requests so far whose offset was folded. */
+/* Number of requests so far whose offset was reduced modulo span_bytes. */
 uint64_t replay_blocks_folded(const struct replay_blocks *b);
 
 /* ---- the operations of a replay ---- */
 
 enum replay_flag {
-	/* The operation failed in the trace, so that it may fail here. */
+	/* The operation failed in the trace, so it may fail here. */
 	REPLAY_MAY_FAIL = 1u << 0,
-	/* A page of a mapping, which ioengine=mmap accesses and other engines read. */
+	/* An access to a page of a mapping: ioengine=mmap touches the page, other engines read
+	 * it. */
 	REPLAY_TOUCH = 1u << 1,
 };
 
 /* An operation. Times are ns since the first operation of the trace. */
 struct replay_op {
 	uint64_t start_ns;
-	uint64_t think_ns;       /* after the worker's operation before it */
+	uint64_t think_ns;       /* since its worker last began or ended an operation */
 	uint64_t off;            /* RENAME: id of the new name */
 	uint32_t len_bytes;      /* requested bytes; OPEN: flags of open(2) */
 	uint32_t moved_bytes;    /* result; less than len_bytes if a read ends at the end of file */
 	uint32_t file;           /* id of a file */
-	uint32_t turn;           /* earlier operations on its file, or on all files */
-	uint16_t in_flight;      /* operations of its worker in flight when it began */
-	uint16_t turn_in_flight; /* operations counted by `turn` in flight when it began */
+	uint32_t turn;           /* number of earlier operations on its file, or on all files */
+	uint16_t in_flight;      /* operations of its worker that were in flight when it began */
+	uint16_t turn_in_flight; /* how many of these were in flight when it began */
 	uint8_t op;              /* enum mlgen_op */
 	uint8_t flags;           /* enum replay_flag */
 };
@@ -207,11 +209,12 @@ struct replay_op {
  * memory. The operations of each worker go to a temporary file without a name (base/files.h), so
  * that memory grows with workers and files, and not with operations.
  *
- * Block requests are replayed only if a trace has no calls, as they are otherwise caused by calls.
+ * Block requests are replayed only if a trace has no calls on files: otherwise the replayed calls
+ * cause requests by themselves.
  *
- * Threads that existed at different times share a worker, and replay_threads= makes more of them
- * share one. A worker keeps the order of its operations, and begins each with as many in flight as
- * in the trace.
+ * Threads that existed at different times share a worker, and with replay_threads= more threads do.
+ * A worker keeps the order of its operations, and begins each with as many others in flight as in
+ * the trace.
  */
 struct replay_ops {
 	const struct job *job;
@@ -225,14 +228,14 @@ struct replay_ops {
 	unsigned most_open;     /* files that a worker has open at once */
 	size_t longest_name;    /* bytes of the longest name in the trace */
 	bool writes;            /* the replay changes at least one file */
-	/* A trace without calls on files: requests of block devices, and those beyond
-	 * replay_span. */
+	/* If the trace has no calls on files: number of requests to block devices, and of those
+	 * beyond replay_span. */
 	uint64_t blocks, folded;
 	bool is_direct;       /* requests bypass the page cache */
 	uint64_t align_bytes; /* all offsets and lengths are multiples of it */
 	bool was_incomplete;  /* the trace lost operations, or has no end */
 	uint64_t left_operations;
-	uint64_t left_writes; /* part of these: writes without an offset */
+	uint64_t left_writes; /* of left_operations: writes without an offset */
 	char left_out[256];   /* text of replay_left_text() */
 	/* Operations of the trace over its time, at replay_speed. */
 	double slice_seconds;
@@ -241,14 +244,14 @@ struct replay_ops {
 };
 
 /*
- * Read the trace of a job. `files` is empty before, and has all files afterwards. 0, or -errno with
- * err: no trace, no operation that could be replayed, more than 4096 threads at a time, no room
- * for the temporary file, or options that do not fit the trace.
+ * Read the trace of a job. The caller passes empty `files`, which receives all files of the trace.
+ * 0, or -errno with err: no trace, no operation that could be replayed, more than 4096 threads at a
+ * time, no room for the temporary file, or options that do not fit the trace.
  */
 int replay_ops_read(struct replay_ops *o, struct replay_files *files, const struct job *job,
 		    struct mlgen_err *err);
 void replay_ops_fini(struct replay_ops *o); /* accepts a zeroed struct */
-/* Fill the figures of the trace; the figures of the run are not set. */
+/* Fill in the figures of the trace, but not those of the run. */
 void replay_fill_asked(struct replay_result *to, const struct replay_ops *o, const struct job *j);
 
 /* A walk over the operations of one worker, on its own thread. */
@@ -260,7 +263,7 @@ int replay_cursor_next(struct replay_cursor *c, const struct replay_op **op, str
 /* ---- records that are not replayed, counted by reason ---- */
 
 enum replay_left {
-	LEFT_GETDENTS, /* an engine has no such call */
+	LEFT_GETDENTS, /* engines have no such operation */
 	LEFT_ADVISE,
 	LEFT_MAPPING, /* mmap, munmap: only accesses to pages are replayed */
 	LEFT_SYSTEM,  /* files of the system and the program (trace_scope_has_path) */
@@ -286,8 +289,9 @@ uint64_t replay_left_text(const struct replay_left_counts *l, char *out, size_t 
 bool replay_moves(unsigned op);
 
 /*
- * Convert a record of a file (0 = it has no name) into *op, except for its times, turn and bytes.
- * Returns 1; or 0 if it is not replayed, which is counted in `left` for calls.
+ * Convert a record of a file (0 = the file has no name) into *op, except for its times, turn and
+ * bytes. Returns 1, or 0 if the record is not replayed. Calls that are not replayed are counted in
+ * `left`.
  */
 int replay_op_from(struct replay_op *op, const struct trace_record *r, uint32_t file,
 		   struct replay_left_counts *left);
@@ -295,7 +299,7 @@ int replay_op_from(struct replay_op *op, const struct trace_record *r, uint32_t 
 /* Add what a record shows about its file before the replay, and what it does to the file. */
 void replay_file_add_record(struct replay_file *f, const struct trace_record *r);
 
-/* Add a request of a block device, and extend the file to its end. */
+/* Add a request to a block device, and extend the file to the end of the request. */
 void replay_file_add_device(struct replay_file *f, const struct trace_record *r);
 
 /* The length of a record, which is split into operations of at most REPLAY_MOST_BYTES. */
@@ -304,9 +308,9 @@ uint64_t replay_bytes(const struct trace_record *r);
 /* ---- the operations of each worker, in a temporary file without a name ---- */
 
 /*
- * Operations of a worker are stored in linked chunks of this size. Memory is a chunk for each
- * worker while the file is written, and a chunk for each cursor while it is read. A cursor belongs
- * to one thread; several may read at once.
+ * Operations of a worker are stored in linked chunks of this size. This takes the memory of a chunk
+ * per worker while the file is written, and of a chunk per cursor while it is read. A cursor
+ * belongs to one thread; several cursors may read at once.
  */
 enum { REPLAY_CHUNK_BYTES = 8 << 10 };
 
@@ -324,9 +328,9 @@ int replay_spool_end(struct replay_spool *s, struct mlgen_err *err);
 /* ---- number of files that each worker will have open ---- */
 
 /*
- * A worker only uses descriptors of its own. If the trace uses a descriptor that another thread
- * opened, or that was open before, the worker opens the file at its first use, and closes it where
- * the trace does or at the end.
+ * A worker only uses descriptors of its own. The trace may use a descriptor that another thread
+ * opened, or that was open before. The worker then opens the file at its first use, and closes it
+ * where the trace does or at the end.
  */
 struct replay_opened {
 	struct keyed open;   /* uint32_t by worker and file: number of opens */
@@ -334,8 +338,8 @@ struct replay_opened {
 	unsigned most;
 };
 
-/* Add an operation, in the order of the trace. False if it is a close of a file that this worker
- * does not have open, which is not replayed. */
+/* Add an operation, in the order of the trace. False if it is a close of a file that the worker
+ * does not have open: do not replay that. */
 bool replay_opened_add(struct replay_opened *x, unsigned worker, const struct replay_op *op);
 unsigned replay_opened_most(const struct replay_opened *x);
 void replay_opened_fini(struct replay_opened *x);
@@ -353,7 +357,7 @@ struct replay_lanes {
 void replay_lanes_add(struct replay_lanes *l, const struct trace_record *r);
 
 /*
- * Assign threads to workers after all operations were added. Threads that worked at different times
+ * Assign threads to workers after all operations were added. Threads that ran at different times
  * share a worker. There are at most `most` workers (0 = no limit), and further threads share them
  * in turn. 0, or -E2BIG with err.
  */
@@ -365,7 +369,8 @@ void replay_lanes_fini(struct replay_lanes *l);
 
 /* ---- operations over time ---- */
 
-/* Slices of `seconds` each. If a time is after the last slice, pairs of slices are joined. */
+/* Bytes and operations over time, in slices of `seconds` each. When a time is after the last slice,
+ * pairs of slices are merged. */
 struct replay_slices {
 	double seconds; /* set by the caller before the first add */
 	struct replay_slice slices[REPLAY_SLICES];
@@ -375,8 +380,8 @@ struct replay_slices {
 /* Add the bytes of one read or write that ended at that time. */
 void replay_slices_add(struct replay_slices *s, double at, uint64_t bytes);
 
-/* Add `b` to `to`. The slices of both become as long as the longer ones; they had the same length
- * at first. */
+/* Add `b` to `to`. The slices of both become as long as the longer ones; both must have started
+ * with the same length. */
 void replay_slices_merge(struct replay_slices *to, const struct replay_slices *b);
 
 /* ---- the files that one worker has open ---- */
@@ -400,7 +405,7 @@ struct replay_handles {
 void replay_handles_init(struct replay_handles *h, size_t count, size_t path_bytes);
 void replay_handles_fini(struct replay_handles *h); /* accepts a zeroed struct */
 
-/* The handle of the file that was opened last; NULL if it is not open. */
+/* The most recently opened handle of a file; NULL if the file is not open. */
 struct replay_handle *replay_handles_find(const struct replay_handles *h, uint32_t id);
 /* Get a free handle, whose path and file the caller sets; NULL if all are in use. */
 struct replay_handle *replay_handles_acquire(struct replay_handles *h, uint32_t id);
@@ -421,7 +426,7 @@ struct replay_shared {
 	const struct replay_ops *ops;
 	const struct replay_files *files;
 	struct replay_turns *turns; /* a struct for each file, or a single one; NULL = no turns */
-	struct eventcount turn_changed; /* rings when an operation begins or ends */
+	struct eventcount turn_changed; /* notified when an operation begins or ends */
 	/* The time of the trace that each worker has reached, in ns; UINT64_MAX after its end. */
 	_Atomic uint64_t *positions;
 };
@@ -461,9 +466,9 @@ struct lane {
 	char path[PATH_MAX], path2[PATH_MAX];
 	struct mlgen_file named;
 	uint64_t last_ns;  /* time of the last submission or completion */
-	uint64_t limit_ns; /* time of the trace up to which no other worker is too far behind */
+	uint64_t limit_ns; /* operations up to this time of the trace need not wait */
 	double time_scale; /* 1 / replay_speed */
-	/* Start of the operations that are not submitted yet. Operations with one start are
+	/* Start of the operations that are not submitted yet. Operations with the same start are
 	 * submitted together, as in the trace. */
 	uint64_t batch_start_ns;
 	bool has_batch;
@@ -491,10 +496,11 @@ int plan_replay(struct plan_report *p, const struct plan_input *in, struct mlgen
 
 /*
  * Convert the flags of the trace: a traced file is only read, and some flags cannot be repeated.
- * direct= decides about O_DIRECT if it is given, otherwise the trace does. O_APPEND is dropped, as
- * the trace has the offsets. O_NOFOLLOW is added, so that no link leads out of the directory.
+ * O_DIRECT follows direct= if that is given, and otherwise the trace. O_APPEND is dropped, as the
+ * trace has the offsets. O_NOFOLLOW is added, so that no link leads out of the directory.
  */
 int replay_flags(const struct job *j, const struct replay_files *f, uint32_t id, uint32_t traced);
 
-/* The flags if the trace does not show the open. Requests of a device bypassed the page cache. */
+/* The flags for a file whose open the trace does not show. Requests to a device bypassed the page
+ * cache in the trace. */
 int replay_flags_unseen(const struct job *j, const struct replay_files *f, uint32_t id);

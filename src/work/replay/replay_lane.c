@@ -57,7 +57,7 @@ static void replay_slices_fold(struct replay_slices *s)
 /* Double the length of slices until it is at least `seconds`. */
 static void replay_slices_stretch(struct replay_slices *s, double seconds)
 {
-	/* .999: lengths that were doubled may differ in the last digit. */
+	/* .999, because lengths that were doubled may differ in the last digit. */
 	while (s->seconds > 0 && s->seconds < seconds * .999)
 		replay_slices_fold(s);
 }
@@ -273,8 +273,8 @@ static int64_t lane_do(struct lane *l, struct io_op *op)
 
 /* ---- open files ---- */
 
-/* Open a file. `of` is the open of the trace, NULL if it has none. Returns NULL if the open failed,
- * which is counted. */
+/* Open a file. `of` is the open in the trace; NULL = the trace has none. Returns NULL if the open
+ * failed, which is counted. */
 static struct replay_handle *lane_open(struct lane *l, uint32_t id, int flags,
 				       const struct replay_op *of)
 {
@@ -383,7 +383,7 @@ static void lane_begin(struct lane *l, const struct replay_op *op, struct replay
 	case MLGEN_OPEN:
 		flags = replay_flags(l->s->all->job, l->all->files, op->file, op->len_bytes);
 		h = lane_open(l, op->file, flags, op);
-		/* The open failed in the trace, so that nothing closes the file. */
+		/* The open failed in the trace, so the trace has no close for it. */
 		if (h && op->flags & REPLAY_MAY_FAIL)
 			lane_close(l, h, true);
 		break;
@@ -397,18 +397,18 @@ static void lane_begin(struct lane *l, const struct replay_op *op, struct replay
 		lane_begin_named(l, op);
 		break;
 	}
-	/* All other operations are complete. */
+	/* Operations other than those of lane_begin_on() are complete now. */
 	end_turn(l, turns);
 }
 
 /* ---- times and turns ---- */
 
-/* A worker waits if it is further ahead of the slowest worker, in time of the trace. */
+/* A worker waits if it is further ahead of the slowest worker than this, in time of the trace. */
 #define AHEAD_NS NS_PER_S
 /* The interval at which a worker checks conditions for which no eventcount rings. */
 #define LOOK_NS UINT64_C(1000000)
-/* A wait for completions on an idle host ends less than this time late. The last part of a pause is
- * therefore spent polling. */
+/* On an idle host, a wait for completions ends late by less than this time. The last part of a
+ * pause, of this length, is therefore spent polling. */
 #define SPIN_NS UINT64_C(50000)
 
 /* Wait until until_ns, or until an operation completes. */
@@ -420,7 +420,7 @@ static void lane_wait(struct lane *l, uint64_t until_ns)
 		stream_sleep_until(l->s, until_ns);
 }
 
-/* Wait until exactly until_ns, and reap completions meanwhile. */
+/* Wait until exactly until_ns, and reap completions during the wait. */
 static void lane_wait_exactly(struct lane *l, uint64_t until_ns)
 {
 	uint64_t now = lane_now(l);
@@ -530,7 +530,7 @@ static void lane_next(struct lane *l, const struct replay_op *op)
 	due_ns = due_of(l, op);
 	while (due_ns && lane_now(l) < due_ns && !lane_is_over(l))
 		lane_wait_exactly(l, due_ns);
-	/* The operation begins now, and not at the end of the one before, which may be earlier. */
+	/* The operation begins now: do not use the time at which the previous one ended. */
 	if (due_ns)
 		io_wake(stream_io(l->s));
 	if (turns)
@@ -584,7 +584,7 @@ static size_t path_room(const struct replay_ops *o, const char *directory)
 	return (size_t)u64_min(strlen(directory) + o->longest_name + 3, PATH_MAX);
 }
 
-/* An open that failed in the trace may succeed here, and needs one handle more. */
+/* An open that failed in the trace may succeed here, and then needs an additional handle. */
 static unsigned handle_count(const struct replay_ops *o)
 {
 	return o->most_open + 1;

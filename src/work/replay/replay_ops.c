@@ -20,13 +20,15 @@
 
 /* ---- files that are replayed ---- */
 
-/* Block devices by admin-guide/devices.txt of Linux, and the names of udev below /dev. */
+/* Names of block devices below /dev, by admin-guide/devices.txt of Linux, and udev's folders
+ * there. */
 static const char *const disks[] = {
 	"sd",      "hd",    "vd",  "xvd", "nvme", "mmcblk", "loop", "dm-",  "md",
 	"mapper/", "disk/", "nbd", "rbd", "ram",  "zd",     "zram", "pmem", "bcache",
 };
 
-/* Replay files of the job, and block devices, which are recognised by their usual names. */
+/* Is the file replayed? The job's files and block devices are. Devices are recognised by their
+ * usual names. */
 static bool is_replayed(const char *path)
 {
 	static const char folder[] = "/dev/";
@@ -248,7 +250,7 @@ static struct block_request *add_issue(struct replay_blocks *b, const struct tra
 	return i;
 }
 
-/* A request that was issued before the trace began is only known if its completion has the
+/* If a request was issued before the trace began, it is only known if its completion has the
  * duration. */
 static void add_end(struct replay_blocks *b, const struct trace_record *r)
 {
@@ -318,7 +320,8 @@ struct replay_reader {
 	struct replay_left_counts left;
 	struct trace_reader *reader;
 	struct trace_ordered *ordered;
-	/* File id by name number of `ordered`: 0 = not looked up, UINT32_MAX = not replayed. */
+	/* File ids, by the number of a name in `ordered`: 0 = not looked up, UINT32_MAX = not
+	 * replayed. */
 	uint32_t *ids;
 	uint64_t first_ns, last_ns;
 	struct op_order *workers; /* index: worker */
@@ -352,8 +355,8 @@ static uint32_t file_id_of(struct replay_reader *x, uint32_t file)
 	return *id;
 }
 
-/* Convert a record: 1 and the operation, or 0 if it is not replayed. Both passes get the same
- * answer. */
+/* Convert a record: 1 and the operation, or 0 if it is not replayed. Both passes over the trace get
+ * the same result. */
 static int convert_record(struct replay_reader *x, const struct trace_record *r,
 			  struct replay_op *op, struct replay_left_counts *left)
 {
@@ -378,7 +381,7 @@ static int convert_record(struct replay_reader *x, const struct trace_record *r,
 
 /* ---- the first pass: threads, files and times ---- */
 
-/* Set the sizes of files that entries of the trace state. */
+/* Set the sizes of files from entries of the trace. */
 static void set_file_sizes(struct replay_reader *x, const struct trace_batch *batch)
 {
 	for (size_t i = 0; i < batch->entry_count; i++) {
@@ -578,8 +581,8 @@ static int spool_record(struct replay_reader *x, const struct trace_record *r,
 
 /* ---- reading a trace ---- */
 
-/* Refuse replay_files=traced for devices, which are never written to, as a filesystem may be on
- * them. */
+/* Refuse replay_files=traced for devices. They are never written to, because they may hold a
+ * filesystem. */
 static int check_kinds(const struct replay_reader *x, struct mlgen_err *err)
 {
 	const struct job *j = x->o->job;

@@ -15,7 +15,7 @@
 #include "base/vec.h"
 #include "trace/model/model.h"
 
-/* Records beyond this offset are not replayed, as ext4 has no larger files. */
+/* Records beyond this offset are not replayed, because ext4 has no larger files. */
 #define REPLAY_LARGEST_BYTES (UINT64_C(1) << 44)
 
 /* ---- records that are not replayed ---- */
@@ -235,7 +235,7 @@ int replay_cursor_next(struct replay_cursor *c, const struct replay_op **op, str
 /* The most bytes that one call moves on Linux (read(2)). */
 #define CALL_MOST_BYTES UINT64_C(0x7ffff000)
 
-/* Conversion of the operations of a trace. */
+/* How each operation of a trace is converted. */
 static const struct op_row {
 	uint8_t op;   /* enum mlgen_op + 1; 0 = none */
 	uint8_t left; /* enum replay_left + 1: why there is none; 0 = not counted */
@@ -307,7 +307,7 @@ int replay_op_from(struct replay_op *op, const struct trace_record *r, uint32_t 
 	if (!row->op || why)
 		return 0;
 	*op = (struct replay_op){ .op = (uint8_t)(row->op - 1), .file = file, .off = r->off };
-	/* If the flags are unknown, a file that is written has to be made, too. */
+	/* If the flags are unknown, a file that is written also has to be made. */
 	if (r->op == TRACE_OPEN)
 		op->len_bytes = r->len_bytes == TRACE_UNKNOWN ? O_CREAT : (uint32_t)r->len_bytes;
 	if (r->op == TRACE_FAULT)
@@ -381,7 +381,7 @@ void replay_file_add_record(struct replay_file *f, const struct trace_record *r)
 	case TRACE_RENAME:
 	case TRACE_UNLINK:
 		mark_present(f);
-		/* Another file may get the name. */
+		/* Another file may get the name afterwards. */
 		f->flags |= REPLAY_FILE_CHANGED | REPLAY_FILE_MADE;
 		break;
 	case TRACE_MKDIR:

@@ -45,7 +45,7 @@ static void append_timing(struct buf *text, const struct job *j)
 	buf_add(text, orders[j->replay_order]);
 }
 
-/* "touches of mapped pages" with an engine that maps, otherwise "reads". */
+/* Return "touches of mapped pages" for an engine that maps files, otherwise "reads". */
 static const char *replay_touches_are(const struct job *j)
 {
 	return j->ioengine && strcmp(j->ioengine, "mmap") == 0 ? "touches of mapped pages"
@@ -64,7 +64,8 @@ static void append_job(struct buf *text, const struct text_block *b)
 		buf_addf(text, "; %u jobs together", b->result->members);
 }
 
-/* The trace determines whether the page cache is bypassed, unless the job does. */
+/* The trace determines whether the page cache is bypassed, unless the job has direct= or
+ * buffered=. */
 static void append_workers(struct buf *text, const struct text_block *b)
 {
 	if (job_is_given(b->job, "direct") || job_is_given(b->job, "buffered")) {
@@ -382,7 +383,7 @@ static void plan_replay_text(FILE *to, const struct plan_report *p)
 	plan_print_list(to, lines, p);
 }
 
-/* The trace is a file that the replay reads, so that no other job may write it. */
+/* The replay also reads the file of the trace, so no other job may write to it. */
 static bool any_file(const struct job *j, bool (*is)(const void *arg, const char *path),
 		     const void *arg)
 {
