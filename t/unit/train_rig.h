@@ -210,7 +210,7 @@ static inline void rig_datasets(struct rig *r)
 }
 
 /* Each rank saves one file of checkpoint_size, which the engine does not. */
-static inline void rig_saver(struct rig *r)
+static inline void rig_writer(struct rig *r)
 {
 	const struct job *j = r->job;
 	struct writer_config cfg = { .job = j,
@@ -236,7 +236,7 @@ static inline void rig_saver(struct rig *r)
 	r->train.state = &r->state;
 }
 
-static inline void rig_saver_fini(struct rig *r)
+static inline void rig_writer_fini(struct rig *r)
 {
 	mem_free((void *)r->saves.items.items);
 	mem_free(r->saves.rank_times.items);
@@ -264,7 +264,7 @@ static inline void rig_go(struct rig *r)
 	r->train.place = &r->place;
 	r->train.stop = &r->stop;
 	if (j->checkpoint_every)
-		rig_saver(r);
+		rig_writer(r);
 	clock_expect(r->clock, 1);
 	clock_join(r->clock);
 	if (r->interrupt_at_ns)
@@ -290,7 +290,7 @@ static inline struct rank *rig_rank(struct rig *r)
 static inline void rig_end(struct rig *r)
 {
 	if (r->train.writer)
-		rig_saver_fini(r);
+		rig_writer_fini(r);
 	train_fini(&r->train);
 	failure_fini(&r->failure);
 	clock_free(r->clock);

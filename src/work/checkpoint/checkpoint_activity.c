@@ -291,7 +291,7 @@ static int checkpoint_start(struct slot *s, struct run_shared *run, uint64_t now
 	if (rc == 0)
 		rc = drop_cache(s, err);
 	if (rc == 0)
-		rc = setup_checkpoints_saver(s, run, NULL, err);
+		rc = setup_checkpoints_writer(s, run, NULL, err);
 	if (rc < 0)
 		return rc;
 	d = own_of(s)->driver = mem_zalloc(sizeof(*d));

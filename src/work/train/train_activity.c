@@ -481,7 +481,7 @@ static int train_activity_start(struct slot *s, struct run_shared *r, uint64_t n
 		/* ioengine=null has no preparation that would have opened the checkpoints. */
 		rc = s->checkpoints->content ? 0 : open_checkpoints(s, r, err);
 		if (rc == 0)
-			rc = setup_checkpoints_saver(s, r, &t->engine_job, err);
+			rc = setup_checkpoints_writer(s, r, &t->engine_job, err);
 		t->writer = s->checkpoints->writer;
 		t->state = &s->checkpoints->state;
 	}

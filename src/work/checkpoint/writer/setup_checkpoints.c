@@ -282,8 +282,8 @@ int setup_checkpoints_place(struct slot *s, const struct run_shared *run, uint64
 	return rc == 0 && slot_touches_files(s) ? check_alone(s, run, err) : rc;
 }
 
-int setup_checkpoints_saver(struct slot *s, struct run_shared *run, struct mlgen_engine_job *beside,
-			    struct mlgen_err *err)
+int setup_checkpoints_writer(struct slot *s, struct run_shared *run,
+			     struct mlgen_engine_job *beside, struct mlgen_err *err)
 {
 	struct job_checkpoints *c = s->checkpoints;
 	const struct writer_config cfg = {

@@ -124,7 +124,7 @@ void writer_need(struct memneed *n, const struct job *job, const struct shard_se
 /* ---- set-up that saving, restoring and a training with checkpoints share ---- */
 
 /*
- * Call order, on the conductor's thread: init; open; setup_checkpoints_saver; and end, once the
+ * Call order, on the conductor's thread: init; open; setup_checkpoints_writer; and end, once the
  * threads were joined. fini accepts a slot in any state. In a job without checkpoints init does
  * nothing, and no other call is needed.
  */
@@ -164,8 +164,8 @@ int setup_checkpoints_place(struct slot *s, const struct run_shared *run, uint64
 
 /* Make the checkpoint writer without starting it. `beside`: engine of the training that saves; NULL
  * = the job only saves or restores. */
-int setup_checkpoints_saver(struct slot *s, struct run_shared *run, struct mlgen_engine_job *beside,
-			    struct mlgen_err *err);
+int setup_checkpoints_writer(struct slot *s, struct run_shared *run,
+			     struct mlgen_engine_job *beside, struct mlgen_err *err);
 
 void setup_checkpoints_end(struct slot *s);
 void setup_checkpoints_fini(struct slot *s);

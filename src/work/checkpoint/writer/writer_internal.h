@@ -16,7 +16,7 @@ enum { WRITER_STOPPED = 1 };
 struct writer_meta_range {
 	uint64_t at, bytes;
 };
-#define SAVER_META_RANGES 8u /* further ranges are merged into the last */
+#define WRITER_META_RANGES 8u /* further ranges are merged into the last */
 
 /* A request, and its slice of the thread's buffer. */
 struct writer_request {
@@ -25,7 +25,7 @@ struct writer_request {
 	struct iovec part;     /* data of a write */
 	uint64_t off, bytes;   /* range of the file; io may move less */
 	struct shard_piece at; /* piece at `off`, where checking begins */
-	struct writer_meta_range meta[SAVER_META_RANGES];
+	struct writer_meta_range meta[WRITER_META_RANGES];
 	unsigned meta_count;
 };
 

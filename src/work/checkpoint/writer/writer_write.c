@@ -460,7 +460,7 @@ static int write_tail(struct writer_thread *t, const struct writer_open_file *f,
 static void write_metadata(struct writer_thread *t, struct writer_request *q,
 			   const struct shard_piece *p)
 {
-	struct writer_meta_range *last = &q->meta[SAVER_META_RANGES - 1];
+	struct writer_meta_range *last = &q->meta[WRITER_META_RANGES - 1];
 	uint64_t from = u64_max(p->off, q->off);
 	uint64_t bytes = u64_min(p->off + p->bytes, q->off + q->bytes) - from;
 	uint64_t at = from - q->off;
@@ -468,7 +468,7 @@ static void write_metadata(struct writer_thread *t, struct writer_request *q,
 	if (bytes == 0)
 		return;
 	shard_meta(&t->shard, p, from - p->off, q->slice + at, bytes);
-	if (q->meta_count < SAVER_META_RANGES)
+	if (q->meta_count < WRITER_META_RANGES)
 		q->meta[q->meta_count++] = (struct writer_meta_range){ at, bytes };
 	else
 		last->bytes = at + bytes - last->at;

@@ -65,7 +65,7 @@ static inline void rig_close(struct rig *r)
 	job_free(r->job);
 }
 
-/* As a saver does, without the files. */
+/* As a checkpoint writer does, without the files. */
 static inline struct checkpoint save(struct rig *r, bool is_complete)
 {
 	struct checkpoint k;

@@ -6,7 +6,7 @@
 #include "checkpoints_rig.h"
 #include "suites.h"
 
-/* The files of `k` as a saver writes them, and those in `more`. */
+/* The files of `k` as a checkpoint writer writes them, and those in `more`. */
 static void put_files(const struct checkpoint_removal *r, const char *more)
 {
 	char name[256];

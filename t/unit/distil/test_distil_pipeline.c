@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* test_pipeline_found.c - pipelines of known shape come back from when their samples were read. */
+/* test_distil_pipeline.c - pipelines of known shape come back from when their samples were read. */
 #include <check.h>
 #include <inttypes.h>
 #include <math.h>
@@ -442,9 +442,9 @@ START_TEST(few_reads_are_no_pipeline)
 }
 END_TEST
 
-Suite *suite_pipeline_found(void)
+Suite *suite_distil_pipeline(void)
 {
-	Suite *s = suite_create("pipeline_found");
+	Suite *s = suite_create("distil_pipeline");
 	TCase *c = tcase_create("pulse");
 
 	tcase_add_test(c, a_first_batch_that_is_late_is_seen_through);

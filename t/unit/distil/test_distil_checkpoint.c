@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* test_checkpoint_found.c - checkpoints of a trace become the options that write them. */
+/* test_distil_checkpoint.c - checkpoints of a trace become the options that write them. */
 #include <check.h>
 #include <fcntl.h>
 #include <stdio.h>
@@ -387,9 +387,9 @@ START_TEST(how_often_a_training_saves_is_counted_in_steps_or_epochs)
 }
 END_TEST
 
-Suite *suite_checkpoint_found(void)
+Suite *suite_distil_checkpoint(void)
 {
-	Suite *s = suite_create("checkpoint_found");
+	Suite *s = suite_create("distil_checkpoint");
 	TCase *t = tcase_create("found");
 
 	tcase_add_loop_test(t, layout_and_size_are_those_that_give_the_calls, 0,

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* saver_rig.h - checkpoints of a small model in a directory of the test's own, by the saver's
- * threads. */
+/* writer_rig.h - checkpoints of a small model in a directory of the test's own, by the checkpoint
+ * writer's threads. */
 #pragma once
 
 #include <check.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* test_plain_found.c - what is of no training becomes plain jobs. */
+/* test_distil_plain.c - what is of no training becomes plain jobs. */
 #include <check.h>
 #include <fcntl.h>
 #include <stdio.h>
@@ -319,9 +319,9 @@ START_TEST(of_many_patterns_eight_are_sections)
 }
 END_TEST
 
-Suite *suite_plain_found(void)
+Suite *suite_distil_plain(void)
 {
-	Suite *s = suite_create("plain_found");
+	Suite *s = suite_create("distil_plain");
 	TCase *t = tcase_create("jobs");
 
 	tcase_add_test(t, a_thread_that_reads_from_the_front_is_rw_read);

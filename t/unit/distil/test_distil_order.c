@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* test_order_found.c - orders of known kind are told from one another. */
+/* test_distil_order.c - orders of known kind are told from one another. */
 #include <check.h>
 #include <math.h>
 #include <stdlib.h>
@@ -293,9 +293,9 @@ START_TEST(nothing_shows_nothing)
 }
 END_TEST
 
-Suite *suite_order_found(void)
+Suite *suite_distil_order(void)
 {
-	Suite *s = suite_create("order_found");
+	Suite *s = suite_create("distil_order");
 	TCase *c = tcase_create("ordering");
 
 	tcase_add_test(c, the_order_of_names_is_that);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* test_dataset_found.c - sizes of files become options of a data set. */
+/* test_distil_dataset.c - sizes of files become options of a data set. */
 #include <check.h>
 #include <errno.h>
 #include <math.h>
@@ -268,9 +268,9 @@ START_TEST(a_side_file_is_never_written_over_another)
 }
 END_TEST
 
-Suite *suite_dataset_found(void)
+Suite *suite_distil_dataset(void)
 {
-	Suite *s = suite_create("dataset_found");
+	Suite *s = suite_create("distil_dataset");
 	TCase *tc = tcase_create("sizes");
 
 	tcase_add_loop_test(tc, a_file_of_the_same_size_has_samples_of_the_same_size, 0,

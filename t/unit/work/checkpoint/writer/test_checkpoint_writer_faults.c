@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* test_saver_faults.c - a checkpoint that fails or is interrupted leaves nothing, and time is
- * accounted for. */
+/* test_checkpoint_writer_faults.c - a checkpoint that fails or is interrupted leaves nothing, and
+ * time is accounted for. */
 #include "suites.h"
 
 #include <math.h>
 
 #include "run/slot/slot.h"
-#include "saver_rig.h"
+#include "writer_rig.h"
 #include "work/workloads.h"
 
 static bool is_empty(void)
@@ -449,10 +449,10 @@ START_TEST(ranks_that_save_nothing_are_refused)
 }
 END_TEST
 
-Suite *suite_saver_faults(void)
+Suite *suite_checkpoint_writer_faults(void)
 {
-	Suite *s = suite_create("saver_faults");
-	TCase *t = tcase_create("saver_faults");
+	Suite *s = suite_create("checkpoint_writer_faults");
+	TCase *t = tcase_create("checkpoint_writer_faults");
 
 	tcase_add_loop_test(t, each_operation_that_fails_is_told_and_cleared_away, 0,
 			    sizeof(fault_ways) / sizeof(fault_ways[0]));

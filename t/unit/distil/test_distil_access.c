@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* test_access_found.c - whose calls those of a trace are. */
+/* test_distil_access.c - whose calls those of a trace are. */
 #include <check.h>
 #include <stdio.h>
 #include <string.h>
@@ -220,9 +220,9 @@ START_TEST(calls_of_frameworks_are_known)
 }
 END_TEST
 
-Suite *suite_access_found(void)
+Suite *suite_distil_access(void)
 {
-	Suite *s = suite_create("access_found");
+	Suite *s = suite_create("distil_access");
 	TCase *tc = tcase_create("explain");
 
 	tcase_add_loop_test(tc, plans_are_found_by_their_calls, 0, ARRAY_LEN(cases));

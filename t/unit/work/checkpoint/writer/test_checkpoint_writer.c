@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* test_saver.c - checkpoints are what the layout says, byte for byte, and are read back so. */
+/* test_checkpoint_writer.c - checkpoints are what the layout says, byte for byte, and are read back
+ * so. */
 #include "suites.h"
 
 #include <dirent.h>
 #include <fcntl.h>
 #include <math.h>
 
-#include "saver_rig.h"
+#include "writer_rig.h"
 #include "temp.h"
 
 static const struct mlgen_engine *engine(const char *name)
@@ -321,10 +322,10 @@ START_TEST(a_missing_file_is_named)
 }
 END_TEST
 
-Suite *suite_saver(void)
+Suite *suite_checkpoint_writer(void)
 {
-	Suite *s = suite_create("saver");
-	TCase *t = tcase_create("saver");
+	Suite *s = suite_create("checkpoint_writer");
+	TCase *t = tcase_create("checkpoint_writer");
 
 	tcase_add_loop_test(t, files_are_what_the_layout_says_and_are_read_back, 0,
 			    (int)(WAYS * sizeof(engine_names) / sizeof(engine_names[0])));
