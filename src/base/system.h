@@ -2,7 +2,8 @@
 /* system.h - the system headers that most files of src include, compiled once by the Makefile. */
 #pragma once
 
-/* A file includes what it uses all the same: lint compiles each one without this header. */
+/* Each file must still include what it uses, because lint compiles each file without this header.
+ */
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>

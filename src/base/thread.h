@@ -15,8 +15,9 @@
 
 /*
  * Stack size of every thread. The default follows ulimit -s, which may be 8 MiB of address space
- * for each of thousands of threads, or so little that a thread crashes. Buffers are on the heap and
- * the deepest calls hold a few paths, so this is plenty. Pages are allocated when touched.
+ * for each of thousands of threads, or so little that a thread crashes. Buffers are on the heap,
+ * and even the deepest chain of calls has only a few path buffers on the stack, so this is plenty.
+ * Pages are allocated when touched.
  */
 #define THREAD_STACK_BYTES (512u << 10)
 

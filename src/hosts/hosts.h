@@ -146,9 +146,9 @@ void hosts_channel_close(struct hosts_channel *c);
 /* ---- ballots: blocking votes over a channel of their own ---- */
 
 /*
- * A vote like hosts_vote, which may run at the same time as votes of other ballots and as functions
- * marked "Together", so that a separate thread can vote while a job runs. One vote at a time per
- * ballot and process.
+ * Like hosts_vote, but may run concurrently with votes of other ballots and with functions marked
+ * "Together". A separate thread can therefore vote while a job runs. One vote at a time per ballot
+ * and process.
  */
 struct ballot;
 
@@ -230,7 +230,8 @@ void survey_free(struct survey *s); /* NULL is fine here and in survey_end */
 
 /* ---- surveys in rank 0; any thread ---- */
 
-/* Ask, and wait up to most_ns until every process that is alive and has not ended has answered. */
+/* Ask all processes and wait for their answers, up to most_ns. A process that died or has sent its
+ * final answer is not waited for. */
 void survey_ask(struct survey *s, uint64_t most_ns);
 
 /* Replace the contents of `to` with the latest answer of a rank. False: the rank has not answered

@@ -35,8 +35,8 @@
  *
  * Batches: an asynchronous engine gets operations in batches. io_submit may hold them back until
  * io_room is 0 or io_reap is called (min 0 is enough). An operation starts when its batch goes out.
- * Time inside the engine's submit is blocked_ns of the batch's first operation; time inside its
- * reap is reap_ns.
+ * The time inside the engine's submit is recorded as blocked_ns of the batch's first operation, and
+ * the time inside the engine's reap as reap_ns.
  *
  * Idle time: a worker is assumed to do I/O without a pause, so an operation starts where the last
  * call of the engine ended. After any wait, call io_wake.
@@ -110,8 +110,8 @@ struct io_config {
 /* Allocate the buffer and start the engine; call on the worker's thread. 0 or -errno with err. */
 int io_new(struct io **out, const struct io_config *cfg, struct mlgen_err *err);
 
-/* Stop the engine and free the buffer; call on the worker's thread when it ends. io_look works
- * until io_free, which any thread may call. */
+/* Stop the engine and free the buffer; call on the worker's thread when it ends. io_free may be
+ * called on any thread, and io_look works until then. */
 void io_stop(struct io *io);
 void io_free(struct io *io); /* NULL is fine; stops the io first if needed */
 

@@ -405,7 +405,7 @@ const struct mlgen_field job_fields[] = {
 	  .help = "Where the files come from." },
 	{ "scan_errors", MLGEN_F_ENUM(struct job, scan_errors, scan_errors),
 	  .def = "auto", .group = "Dataset",
-	  .help = "What to do when dataset=scan finds a directory that it cannot read, a socket, a loop of links or a damaged file." },
+	  .help = "What to do when dataset=scan finds an unreadable directory, a socket, a symlink loop or a damaged file." },
 	{ "scan_key", MLGEN_F_STR(struct job, scan_key),
 	  .group = "Dataset",
 	  .help = "Name of the array that dataset=scan reads in an npz file; by default the first array." },
@@ -809,7 +809,7 @@ const struct mlgen_field job_fields[] = {
 		  "The default of phase=io is 4k, as in fio." },
 	{ "iodepth", MLGEN_F_U64(struct job, iodepth),
 	  .def = "1", .min = 1, .max = 4096, .unit = "requests", .group = "I/O", .flags = MLGEN_FIO,
-	  .help = "Requests that each read thread, or each of numjobs, keeps in flight; more than one needs an asynchronous engine." },
+	  .help = "Requests that each read thread, or each of the numjobs threads, keeps in flight; more than one needs an asynchronous engine." },
 	{ "invalidate", MLGEN_F_ENUM(struct job, invalidate, invalidates),
 	  .def = "run", .group = "I/O", .flags = MLGEN_FIO,
 	  .help = "When the job's files are dropped from the page cache, so that reads come from storage and not from memory.\n"
@@ -843,7 +843,7 @@ const struct mlgen_field job_fields[] = {
 		  "percentage share the rest." },
 	{ "size", FIELD_SIZE_SHARE(struct job, size),
 	  .def = "0", .max = MOST_BYTES, .unit = "bytes", .group = "Plain I/O", .flags = MLGEN_FIO,
-	  .help = "Bytes that each of numjobs reads or writes, starting at offset, or a percentage of the file; 0 is the whole file.\n"
+	  .help = "Bytes that each of the numjobs threads reads or writes, starting at offset, or a percentage of the file; 0 is the whole file.\n"
 		  "A missing file is created with this size." },
 	{ "io_size", FIELD_SIZE_SHARE(struct job, io_size),
 	  .def = "0", .max = MOST_BYTES, .unit = "bytes", .group = "Plain I/O", .alias = "io_limit", .flags = MLGEN_FIO,
@@ -853,8 +853,8 @@ const struct mlgen_field job_fields[] = {
 	  .help = "Offset in the file at which the job begins." },
 	{ "filename", MLGEN_F_STR(struct job, filename),
 	  .group = "Plain I/O", .flags = MLGEN_FIO,
-	  .help = "File or block device, shared by all of numjobs; separate several by ':'.\n"
-		  "By default each of numjobs has a file $jobname.N.0. Write a colon\n"
+	  .help = "File or block device, shared by all numjobs threads; separate several by ':'.\n"
+		  "By default each of the numjobs threads has a file $jobname.N.0. Write a colon\n"
 		  "in a name as \\:. To write to a device, see --allow_device." },
 	{ "filesize", MLGEN_F_SIZE(struct job, filesize_bytes),
 	  .def = "0", .max = MOST_BYTES, .unit = "bytes", .group = "Plain I/O", .flags = MLGEN_FIO,
@@ -879,11 +879,11 @@ const struct mlgen_field job_fields[] = {
 	  .help = "Maximum number of completions reaped in one call; 0 is iodepth." },
 	{ "rate", FIELD_SIZE_PAIR(struct job, rate),
 	  .def = "0", .max = MOST_BYTES, .unit = "bytes/s", .group = "Plain I/O", .flags = MLGEN_FIO,
-	  .help = "Bytes per second of each of numjobs, for reads and writes or READ,WRITE; 0 is no limit.\n"
+	  .help = "Limit in bytes per second for each of the numjobs threads: one value for both reads and writes, or READ,WRITE; 0 is no limit.\n"
 		  "Latencies are then measured from the time when a request was due." },
 	{ "rate_iops", FIELD_U64_PAIR(struct job, rate_iops),
 	  .def = "0", .max = 1e9, .unit = "requests/s", .group = "Plain I/O", .flags = MLGEN_FIO,
-	  .help = "Requests per second of each of numjobs; if rate is also set, the slower limit applies." },
+	  .help = "Limit in requests per second for each of the numjobs threads; if rate is also set, the slower limit applies." },
 	{ "thinktime", MLGEN_F_TIME(struct job, thinktime_ns),
 	  .def = "0", .max = NS_PER_DAY, .unit = "us", .group = "Plain I/O", .flags = MLGEN_FIO,
 	  .help = "Pause after every thinktime_blocks requests; a bare number is in microseconds." },
@@ -936,7 +936,7 @@ const struct mlgen_field job_fields[] = {
 	{ "write_iolog", MLGEN_F_STR(struct job, write_iolog),
 	  .group = "Report", .flags = MLGEN_FIO,
 	  .help = "When all jobs have ended, write a log of what the job did that fio replays with read_iolog, version 3.\n"
-		  "All threads of a job, also those of numjobs, are in one log, in the\n"
+		  "All threads of a job, including those of numjobs, are in one log, in the\n"
 		  "order of time. Each job has its own log: $jobname.iolog. An\n"
 		  "existing log is replaced; any other file is refused." },
 	{ 0 },

@@ -459,7 +459,7 @@ void trace_csv_read_fini(struct trace_csv_read *what);
 /* ---- traces as fio's iolog ---- */
 
 /* Limit of a transfer in bytes. fio's lengths have 32 bits, so a transfer that exceeds them is
- * split; a transfer of the limit takes about a thousand lines. */
+ * split; a transfer of exactly this size takes about a thousand lines. */
 #define TRACE_IOLOG_BYTES_MAX (UINT64_C(1) << 40)
 
 /*

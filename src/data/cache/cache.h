@@ -153,8 +153,8 @@ bool cacheshare_applies(const struct job *j);
  * does not admit a unit larger than itself, and so evicts nothing for it.
  *
  * Memory: about 29 bytes a unit. One thread at a time. Units are numbered from 0; score/reuse.h has
- * the same stack for blocks whose number is not known in advance, and samples them if there are too
- * many.
+ * the same stack for the case where the count of blocks is not known in advance; it tracks only a
+ * sample of them if there are too many.
  */
 struct misscurve;
 
@@ -175,10 +175,10 @@ unsigned misscurve_touch(struct misscurve *m, uint64_t unit);
 
 /*
  * Accesses are numbered consecutively in the order of the plan (order.h). Access 0 is the first one
- * of the first epoch that nextuse_epoch names. The search for next accesses covers this epoch and
- * the following ones, until every unit has been accessed again. One further epoch is enough for
- * permutations; sampling with replacement or by weights takes a few more. A unit that is not
- * accessed again within NEXTUSE_EPOCHS counts as never accessed again.
+ * of the first epoch that nextuse_epoch names. The search for next accesses begins in the epoch of
+ * the last nextuse_epoch call and goes on in later epochs until every unit was accessed again. One
+ * further epoch is enough for permutations; sampling with replacement or by weights takes a few
+ * more. A unit that is not accessed again within NEXTUSE_EPOCHS counts as never accessed again.
  *
  * Memory: 4 bytes per access of an epoch and 4 per unit. One thread calls nextuse_epoch and
  * nextuse_find_first, which write; afterwards any thread may read.
@@ -208,8 +208,8 @@ void nextuse_epoch(struct nextuse *n, uint64_t epoch);
 /* Return the number of accesses in this epoch. */
 uint64_t nextuse_accesses(const struct nextuse *n);
 
-/* Take the unit that access `index` of this epoch (from 0) reads, and return the number of the
- * unit's next access, or NEXTUSE_NEVER. */
+/* Access `index` of this epoch (from 0) reads some unit. Return the number of that unit's next
+ * access, or NEXTUSE_NEVER. */
 uint64_t nextuse_at(const struct nextuse *n, uint64_t index);
 
 /* nextuse_first returns the number of a unit's first access in this epoch or a later one, or

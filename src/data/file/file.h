@@ -88,8 +88,8 @@ struct dataset {
 	 * written. */
 	uint64_t distinct_files;
 	uint64_t samples_per_file;
-	/* Samples of all files if their numbers differ; samples_per_file is then the mean, rounded
-	 * up. 0 = every file has samples_per_file. */
+	/* Samples of all files together, if files have different numbers of samples;
+	 * samples_per_file is then the mean, rounded up. 0 = every file has samples_per_file. */
 	uint64_t uneven_samples;
 	uint64_t subfolders;
 	struct dist sample_size; /* held */
@@ -105,8 +105,9 @@ struct dataset {
 	uint64_t first_content; /* index of file 0 among all contents */
 	uint64_t eval_files;    /* the manifest's number of evaluation files; 0 = none */
 	/* Set if scale would leave only `part` files, but `ranks` ranks need more files to get 4
-	 * batches of `batch` samples each; otherwise 0. `whole` is the number of files that the job
-	 * would have made, if it uses fewer existing files instead; otherwise 0. */
+	 * batches of `batch` samples each; otherwise 0. If the job uses existing files, and these
+	 * are fewer than the files it would make, `whole` is the number it would make; otherwise
+	 * 0. */
 	struct {
 		uint64_t part, batch, ranks, whole;
 	} scaled;
@@ -170,8 +171,8 @@ int dataset_init_split(struct dataset *eval, const struct dataset *train, uint64
  * both datasets. */
 void dataset_number_eval(struct dataset *eval, const struct dataset *train, uint64_t files_named);
 
-/* True if the user can get more files by num_files or dataset_ratio. ds NULL = decide by the job's
- * options. */
+/* True if the user can get more files by setting num_files or dataset_ratio. ds NULL = decide by
+ * the job's options. */
 bool dataset_makes_files(const struct dataset *ds, const struct job *job);
 
 /* Let the format complete a dataset that has format, sizes and options. Part of dataset_init. 0, or
@@ -188,18 +189,19 @@ int dataset_check_ranks(const struct dataset *ds, const struct job *job, uint64_
 			struct mlgen_err *err);
 
 uint64_t dataset_all_files(const struct dataset *ds); /* all parts */
-/* Files of all parts without the missing label files. */
+/* Number of files of all parts, not counting label files that do not exist. */
 uint64_t dataset_existing_files(const struct dataset *ds);
 /* Number of leading parts that hold bytes of samples; the remaining parts are indexes. */
 unsigned dataset_sample_parts(const struct dataset *ds);
 
-/* A path on the storage of the files: the directory, or the first place of a scan. */
+/* A path on the filesystem that holds the files: the directory, or the first directory of a
+ * scan. */
 const char *dataset_storage_path(const struct dataset *ds);
 
 /* False if `file` is the number of a label file that does not exist; dataset_path returns -ENOENT
  * for it. */
 bool dataset_has_file(const struct dataset *ds, uint64_t file);
-/* Number of files that hold the samples of a file of part 0. */
+/* Number of files, one per part, that together store the samples of this file of part 0. */
 unsigned dataset_parts_of(const struct dataset *ds, uint64_t file);
 
 /* Index of a file within its part. With distinct_files, the index of the first file that has the
@@ -268,8 +270,8 @@ struct dataset_totals {
 	uint64_t row_bytes;    /* all payload */
 	double mean_file_bytes, stdev_file_bytes;
 	double mean_sample_bytes; /* mean requested payload of a sample, as drawn */
-	/* Bytes and seconds that the scan spent on looking into files; NaN = it looked into
-	 * none. */
+	/* Bytes read and seconds spent by the scan to inspect the contents of files; NaN = it
+	 * inspected no file. */
 	double scan_read_bytes, scan_seconds;
 	double scan_kept_files; /* files whose results came from the scan cache; NaN as above */
 	double label_files;     /* files that have a label; NaN = no pairs */
@@ -361,8 +363,8 @@ struct format {
 	 * dataset=scan: `look` finds the number and the places of samples in an open file, and
 	 * found_range returns a place from what `look` has stored. A format without `look` has one
 	 * sample per file, unless a list gives the places (scan.h); found_range then uses the
-	 * list's words. `look` returns 0, or -errno with l->err; if the file violates its format,
-	 * it does so through look_fail. No file, however damaged, may cause a crash, a hang, or an
+	 * list's words. `look` returns 0, or -errno with l->err. It reports a file that violates
+	 * its format with look_fail. No file, however damaged, may cause a crash, a hang, or an
 	 * allocation of a size that the file claims.
 	 */
 	int (*look)(struct look *l);
@@ -533,17 +535,18 @@ char *scan_cache_path(const char *path);
 /* ---- the scan index: what a scan found inside the files of a dataset ---- */
 
 /*
- * Each file is looked at once (format->look), by several threads, because storage serves many
- * requests at a time. The index has 72 bytes for each file. Words of samples are in unnamed files
- * (scan.h), which are mapped as long as the dataset exists.
+ * Every file is inspected one time (format->look). Several threads share the files, because storage
+ * serves many requests at a time. The index has 72 bytes for each file. What it has for each sample
+ * are 64-bit words in unnamed files (scan.h), which are mapped as long as the dataset exists.
  */
 struct scan_index;
 
 /*
  * Look into all files of a scan, for a dataset with directory, format and options. Files without a
- * sample leave the scan and are counted, and so are damaged files, except with SCAN_REFUSE. 0, or
- * -errno with err: -EINVAL if no file has a sample, or -EINTR. If damaged files are refused or no
- * file is left, err is the error of the first damaged file in the order of the scan.
+ * sample are dropped from the scan and counted, and damaged files are, too, unless `errors` is
+ * SCAN_REFUSE. 0, or -errno with err: -EINVAL if no file has a sample, or -EINTR. If damaged files
+ * are refused or no file is left, err is the error of the first damaged file in the order of the
+ * scan.
  *
  * Results for files that have not changed since an earlier scan come from the scan cache, which
  * then gets the results of this scan. keeps NULL = no cache.
@@ -563,7 +566,7 @@ int scan_index_send(const struct scan_index *f, struct relay *to, struct mlgen_e
 int scan_index_receive(struct scan_index **out, const char *beside, struct relay *from,
 		       struct mlgen_err *err);
 
-/* Cost of the scan: bytes read of the files, and seconds. */
+/* Cost of the scan: bytes read from the files, and seconds. */
 uint64_t scan_index_read_bytes(const struct scan_index *f);
 double scan_index_seconds(const struct scan_index *f);
 /* Number of files whose results came from the scan cache. */
@@ -784,7 +787,7 @@ uint64_t plan_largest_read(const struct plan_config *config);
 /*
  * Buffer size of a worker with `depth` requests in flight. Each request has its own part, as large
  * as the largest request for the largest file, but at most 1 MiB (larger requests wrap around it).
- * All parts together have at most 16 MiB; deeper queues share. Reads the sizes of up to a million
- * files.
+ * All parts together have at most 16 MiB; in deeper queues several requests share a part. This
+ * function reads the sizes of up to a million files.
  */
 size_t plan_buffer_bytes(const struct plan_config *config, unsigned depth);

@@ -27,8 +27,8 @@ struct listed {
 	struct namefile spool;
 	uint64_t samples;
 	struct map_text paths;
-	VEC(struct listed_file) by_path; /* indexed by number in `paths` */
-	uint64_t *files;                 /* indexed by place: file of the scan, or LISTED_NONE */
+	VEC(struct listed_file) by_path; /* indexed by the number of a path in `paths` */
+	uint64_t *files; /* indexed by position in the list: file of the scan, or LISTED_NONE */
 };
 
 int listed_new(struct listed **out, const char *beside, struct mlgen_err *err)

@@ -348,8 +348,8 @@ int checkpoints_check_room(const struct checkpoints *c, uint64_t count, uint64_t
 	struct mount m;
 	int rc;
 
-	/* The most bytes at any time in addition to those now used: each checkpoint is complete
-	 * before an old one is deleted. */
+	/* Compute the peak of the additional space. It includes one more checkpoint, because an old
+	 * checkpoint is deleted only after the new one is complete. */
 	double now = 0, most = 0;
 	uint64_t there = 0;
 	size_t old = 0;

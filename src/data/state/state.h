@@ -395,8 +395,8 @@ int checkpoints_refresh(struct checkpoints *c, struct mlgen_err *err);
  * that a killed run left half done are repaired. Call before the threads that save are started, so
  * that they share its descriptor; later calls do nothing. 0, or -errno with err. */
 int checkpoints_prepare(struct checkpoints *c, struct mlgen_err *err);
-/* Give a checkpoint that was renamed to .old its final name back, unless a run is just replacing
- * it. */
+/* Give a checkpoint that was renamed to .old its final name back, unless a run is replacing it
+ * at this moment. */
 void checkpoints_recover_old(struct checkpoints *c, uint64_t epoch, uint64_t step);
 
 /* Check that a next number exists, and with step UINT64_MAX also a next step. JSON numbers end at

@@ -24,7 +24,7 @@
 #define DLIO_FOREIGN "s3 s3dlio aistore adls_gen2 msc fsspec_fs daos_pytorch"
 
 enum dlio_type {
-	DLIO_NONE, /* the key becomes no option */
+	DLIO_NONE, /* the key is not converted to an option */
 	DLIO_TEXT,
 	DLIO_WORD, /* one of `words` */
 	DLIO_BOOL,
@@ -49,7 +49,8 @@ struct dlio_key {
 	/* Append the option's value; NULL = the value depends on other keys, too. */
 	void (*convert)(struct buf *out, const struct dlio_value *v);
 	bool is_quiet; /* the default makes no option, and no comment */
-	/* The reason why the key becomes no option: always (NONE), or in some workloads. */
+	/* The reason why the key is not converted to an option: always (NONE), or in some
+	 * workloads. */
 	const char *unused;
 };
 
@@ -96,7 +97,7 @@ struct dlio_value {
 	struct dlio_time time;        /* TIME */
 };
 
-/* A key of the YAML that becomes no option. */
+/* A key of the YAML that is not converted to an option. */
 struct dlio_extra {
 	char *path; /* as written */
 	const struct yaml_node *node;

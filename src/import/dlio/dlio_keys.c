@@ -130,7 +130,7 @@ static void as_time(struct buf *out, const struct dlio_value *v)
 #define AS(name, how) .option = name, .convert = as_##how
 #define OPTION(name) .option = name
 #define QUIET .is_quiet = true
-/* The reason why the key becomes no option. */
+/* The reason why the key is not converted to an option. */
 #define UNUSED(why) .unused = why
 #define OTHERS_SAY(what) UNUSED("other keys say " what)
 #define NO_EVALUATION UNUSED("nothing is evaluated")

@@ -27,7 +27,7 @@
  *   need not exist yet.
  * - A pipe, a terminal, /dev/null, /dev/full: written in place.
  * - A descriptor that was handed over (/dev/fd/N, /dev/stdout, /dev/stderr): written at its
- *   present offset, whatever it is; it was opened for that.
+ *   present offset, whatever kind of file it is, because the parent opened it for this purpose.
  *
  * Block devices and all other character devices are refused: a report does not belong there.
  */

@@ -131,7 +131,7 @@ int peers_barrier(struct peers *p, const struct peers_decision *decision, void *
 /*
  * peers_passed_ns: time at which the last barrier was passed. The time is the same for all ranks,
  * however long each took to wake. peers_here_ns: time at which all local ranks had arrived at that
- * barrier; the same time if there are no other processes.
+ * barrier; equal to peers_passed_ns if there are no other processes.
  */
 uint64_t peers_passed_ns(const struct peers *p);
 uint64_t peers_here_ns(const struct peers *p);
@@ -159,8 +159,9 @@ void peers_cut(struct peers *p);
  * An open loop: due times follow from the rates alone, in the order of the requests, as if storage
  * took no time. A stream that falls behind submits at once, and its latencies count from the due
  * time, so that a stall is not hidden by the requests it held up. A stream obeys both rate and
- * rate_iops. Reads and writes each have a schedule and keep their order: a direction that is ahead
- * of its rate also delays the other one, which may catch up later.
+ * rate_iops. Reads and writes have separate schedules, but are submitted in the order of the
+ * pattern. A direction that is ahead of its rate therefore delays the other one, which may catch up
+ * later.
  */
 struct pace {
 	bool is_paced;
@@ -333,7 +334,7 @@ struct worker *worker_counted(struct worker *w);
 /* The functions below are called on the worker's own thread. */
 
 struct worker_config {
-	const char *job_name; /* prefix of the engine's note; NULL = do not print it */
+	const char *job_name; /* prefix of the engine's note; NULL = print no note */
 	const struct placement *place;
 	const struct traced *traced;  /* NULL = there is no trace */
 	char role[TRACED_ROLE_BYTES]; /* name of the thread in the trace */
@@ -352,7 +353,7 @@ int worker_open(struct worker *w, const struct worker_config *cfg, struct mlgen_
  * of the same worker. */
 void worker_close(struct worker *w);
 
-/* Discard the counts so far: time zero, or the end of ramp_time. */
+/* Discard the counts so far. Called at time zero and at the end of ramp_time. */
 void worker_start_counting(struct worker *w, const struct placement *place, uint64_t now_ns);
 
 /* Wall and CPU time between pause and resume, when the thread does other work, is not counted. */
@@ -399,12 +400,12 @@ struct span {
 
 struct span_request {
 	const struct clock *clock;
-	const struct mount *mount; /* mount of its files; NULL = none */
+	const struct mount *mount; /* mount of the job's files; NULL = none */
 	const char *root;          /* "" except in tests; see devices.h */
 	size_t records;
 	struct energy_meter *energy; /* outlives the span; NULL = none */
-	/* Returns the bytes read so far by the jobs whose reads span->storage counts, including
-	 * bytes that ramp_time leaves out. Called on any thread. NULL = always 0. */
+	/* Returns how many bytes were read so far by all jobs on span->storage, including bytes
+	 * read during ramp_time. Called on any thread. NULL = always 0. */
 	uint64_t (*read_bytes)(void *arg);
 	void *arg;
 };
@@ -558,14 +559,14 @@ void slot_each_call(struct slot *s, uint64_t now_ns, slot_call_fn *tell, void *a
 /* Enter `phase`, once the caller has set up the work. The report will have `records` records. */
 void slot_begin_work(struct slot *s, struct clock *clock, int phase, size_t records);
 
-/* Callbacks of a slot's threads: the slot is the argument of a struct run_watch. */
+/* Callbacks for a slot's threads. The `arg` of each callback is the slot. */
 extern const struct run_watch slot_watch;
 
 /* True once ramp_time is over, or if the job has none. Any thread. */
 bool slot_counts(struct slot *s);
 
-/* End the measurement once the last worker has left or was given up. Only the first call has an
- * effect. Any thread. */
+/* End the measurement once the last worker has left or has been abandoned. Only the first call has
+ * an effect. Any thread. */
 void slot_end_work(struct slot *s);
 
 /* Make the ranks or streams of `peers` wait for those of other processes, too. */
@@ -654,7 +655,7 @@ struct memneed_host {
 int memneed_fail_host(const struct memneed_jobs *all, unsigned group,
 		      const struct memneed_host *host, struct mlgen_err *err);
 
-/* ---- activities: one row of functions per phase ---- */
+/* ---- activities: one row of functions per workload ---- */
 
 /*
  * A run checks one rule after the other and stops at the first that does not hold. A dry run checks
@@ -668,8 +669,8 @@ struct rule {
 	int (*ask)(struct slot *s, struct run_shared *run, struct mlgen_err *err);
 };
 
-/* The run (run.c) handles groups, joins and signals; each phase is implemented by its row. The
- * functions of a row use only their own members of the slot. */
+/* The run (run.c) handles groups, joins and signals; each workload is implemented by its row.
+ * The functions of a row use only those members of the slot that belong to their workload. */
 struct activity {
 	/* Compute what follows from the options alone. 0, or -errno with err if the job can neither
 	 * be planned nor run. */

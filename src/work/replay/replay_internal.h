@@ -59,7 +59,7 @@ enum replay_file_flag {
 /* A file of the trace; replay_ops_read() fills it. */
 struct replay_file {
 	uint64_t bytes; /* size before the replay, as far as the trace shows it */
-	unsigned flags; /* enum replay_file_flag; 0 = no operation is on it */
+	unsigned flags; /* enum replay_file_flag; 0 = no operation uses this file */
 };
 
 struct replay_files {

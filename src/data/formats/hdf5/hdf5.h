@@ -44,7 +44,7 @@ struct hdf5_index {
 	/* Chunked: samples and chunks of a row, and the size of a chunk without filters. */
 	uint64_t row_samples, row_chunks, chunk_bytes;
 	uint64_t table, table_rows;
-	const uint64_t *words; /* NULL during a look */
+	const uint64_t *words; /* NULL while the file is only inspected (struct look) */
 };
 
 void hdf5_index_unpack(struct hdf5_index *f, const struct file_shape *shape);

@@ -465,8 +465,8 @@ void pulse_fini(struct pulse *p)
 
 /* ---- groups of workers ---- */
 
-/* A worker reads whole batches if its spacing explains at least this part of the variance of its
- * pauses. */
+/* A worker is taken to read whole batches if the spacing of its batches explains at least this
+ * fraction of the variance of its pauses. */
 #define EXPLAINED_LEAST 0.5
 
 struct pulse_groups pulse_groups_find(const struct pulse_read *reads, size_t count,

@@ -262,7 +262,7 @@ struct split_worker {
 
 COMPARE_BY(by_tid, struct split_worker, tid)
 
-/* Are all workers threads of one process, and does the trace not state their ranks? */
+/* True if all workers are threads of one process and the trace does not state their ranks. */
 static bool may_have_ranks(const struct distil *d, const struct rankreads *r)
 {
 	const struct rank_reads *all = r->rank;

@@ -17,17 +17,18 @@
  * apart. It is longer by two epochs if they drift apart and no barrier ends an epoch, or if extents
  * have different numbers of samples.
  *
- * An extent of a tier is a list of ranges of files (reader_start_list). The reader performs the
- * list like a plan: on every engine, and with traces, latencies and errors. Each of the tier's own
- * threads has a worker, and reads misses in the same way. The job's figures include the bytes of
- * these threads, but not their time; cache_warm= runs before the job, and neither its bytes nor its
- * time are included. If a fill fails, the sample is still delivered. A full disk ends the growth of
- * the tier and not the run.
+ * An extent of a tier is a list of ranges of files (reader_start_list). The reader executes
+ * the list as it would a plan: every engine can be used, and requests are traced, timed and checked
+ * for errors. Each of the tier's own threads has a worker, and reads misses in the same way. The
+ * job's figures include the bytes of these threads, but not their time; cache_warm= runs before the
+ * job, and neither its bytes nor its time are included. If a fill fails, the sample is still
+ * delivered. A full disk ends the growth of the tier and not the run.
  *
  * cache_substitute: while there is room a miss is read and kept. Later a cached unit replaces a
  * missed one that would not be kept; the policies importance and belady are asked first whether
- * they would keep it. The training learns the loss of the unit that was read. Each epoch still
- * checks the ids that the order asked for, since none may be lost on the way.
+ * they would keep it. The loss that importance sampling uses is that of the unit that was read. The
+ * check at the end of an epoch counts the ids that the order asked for, so it finds a sample that
+ * was lost.
  */
 
 #include <stdbool.h>
