@@ -349,8 +349,8 @@ struct peer_links_config {
 	/*
 	 * Index of this struct peer_links in the run, which selects the ports. Rank 0 of the job
 	 * listens on peers_port when the processes meet. For these links, each process on a host
-	 * listens on peers_port + 1 + number x P + i, where P is the number of processes on that
-	 * host and i the index of this one.
+	 * listens on peers_port + 1 + number x P + i, where P is the number of processes on its
+	 * host and i is the index of the process among them, from 0.
 	 */
 	unsigned number;
 	uint64_t same; /* fingerprint of the data set; must be equal in all processes */

@@ -38,8 +38,9 @@
  * The time inside the engine's submit is recorded as blocked_ns of the batch's first operation, and
  * the time inside the engine's reap as reap_ns.
  *
- * Idle time: a worker is assumed to do I/O without a pause, so an operation starts where the last
- * call of the engine ended. After any wait, call io_wake.
+ * Idle time: a worker is assumed to do I/O without a pause, so the end of the
+ * last call to the engine is recorded as the start of the next operation. After any wait, call
+ * io_wake.
  *
  * Chains: MLGEN_IO_LINK is only for engines for which io_can_link is true. Submit a chain one
  * operation after the other, with room for all of it and no other call in between; the chain goes

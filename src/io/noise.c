@@ -275,7 +275,7 @@ static const char *reason_of(int rc)
 	return rc == -EACCES || rc == -EPERM ? for_root : unreadable;
 }
 
-/* Add a zone of packages or memory; others are ignored. */
+/* Add the zone in `folder` if it measures a CPU package or memory; ignore all other zones. */
 static void add_zone(struct energy_meter *m, const char *folder)
 {
 	char path[96], name[NAME_MAX_BYTES];

@@ -870,7 +870,7 @@ const struct mlgen_field job_fields[] = {
 	  .help = "Draw every random block independently, instead of accessing each block once." },
 	{ "iodepth_batch_submit", MLGEN_F_U64(struct job, iodepth_batch_submit),
 	  .def = "0", .max = 4096, .unit = "requests", .group = "Plain I/O", .alias = "iodepth_batch", .flags = MLGEN_FIO,
-	  .help = "Maximum number of requests submitted in one call; 0 is the limit of iodepth, or 1 with direct=1, which keeps a device busier." },
+	  .help = "Maximum number of requests submitted in one call; 0 is iodepth, or 1 if direct=1 is set, because submitting one by one keeps the device busier." },
 	{ "iodepth_batch_complete_min", MLGEN_F_U64(struct job, iodepth_batch_complete_min),
 	  .def = "1", .max = 4096, .unit = "requests", .group = "Plain I/O", .alias = "iodepth_batch_complete", .flags = MLGEN_FIO,
 	  .help = "Requests to wait for when iodepth is full; 0 polls without waiting." },

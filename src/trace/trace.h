@@ -43,8 +43,9 @@ void trace_number_append_signed(struct buf *out, int64_t v);
 /* ---- names and their ids, from 1 up; there may be many millions ---- */
 
 /*
- * A name costs its own bytes and about 40 more. Each of these two parts moves to an unnamed file
- * once it exceeds 64 MiB, which takes more than a million names. The kernel writes these files out
+ * A name costs its own bytes and about 40 bytes of bookkeeping. The text of all names and their
+ * bookkeeping are two areas. Each moves to an unnamed file once it exceeds 64 MiB, for which more
+ * than a million names are needed. The kernel writes these files out
  * when memory is short (base/files.h).
  */
 struct trace_names;

@@ -291,7 +291,8 @@ struct trace_reader {
 	struct trace_entry *entries; /* entries of the current chunk */
 	size_t entry_room;
 	struct trace_names *names; /* names in all files; NULL with a single file */
-	struct spill ids; /* by id in the current file: the id in `names`, a uint32_t; 0 = none */
+	struct spill
+		ids; /* maps an id in the current file to its id in `names` (uint32_t; 0 = none) */
 };
 
 COMPARE_BY(compare_parts, struct trace_file, head.part)

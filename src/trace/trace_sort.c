@@ -20,8 +20,7 @@ enum { BLOCK = 1024, BLOCK_MIN = 16, MERGE_RECORDS = 1 << 19 };
 /* Sort key of a record in a run. */
 struct sort_key {
 	uint64_t start_ns;
-	uint32_t
-		place; /* the kind of the record in the upper bits, its position in the run below */
+	uint32_t place; /* upper bits: kind of the record; lower bits: its position in the run */
 };
 /* Kinds in the order for equal times: a phase applies to records that start with it, and any marker
  * to calls that start with it. */

@@ -65,8 +65,8 @@ struct record_root {
 	bool is_top;      /* the object is part of the document, not of the job */
 	const struct mlgen_field *table;
 	size_t off;    /* offset of the pointer in struct record */
-	size_t within; /* offset of its struct in struct job_result or run_result ... */
-	size_t bytes;  /* ... or the size of a struct of its own; otherwise 0 */
+	size_t within; /* offset of the object's struct in struct job_result or run_result */
+	size_t bytes;  /* size of the object's struct if it is allocated separately; otherwise 0 */
 };
 
 #define RECORD_ROOTS 13

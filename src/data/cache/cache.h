@@ -174,11 +174,12 @@ unsigned misscurve_touch(struct misscurve *m, uint64_t unit);
 /* ---- Time of each unit's next access, which belady needs ---- */
 
 /*
- * Accesses are numbered consecutively in the order of the plan (order.h). Access 0 is the first one
- * of the first epoch that nextuse_epoch names. The search for next accesses begins in the epoch of
- * the last nextuse_epoch call and goes on in later epochs until every unit was accessed again. One
- * further epoch is enough for permutations; sampling with replacement or by weights takes a few
- * more. A unit that is not accessed again within NEXTUSE_EPOCHS counts as never accessed again.
+ * Accesses are numbered consecutively in the order of the plan (order.h). Access 0 is the first
+ * access of the epoch of the first nextuse_epoch call. The search for next accesses begins in the
+ * epoch of the last nextuse_epoch call and goes on in later epochs until every unit was accessed
+ * again. One further epoch is enough for permutations; sampling with replacement or by weights
+ * takes a few more. A unit that is not accessed again within NEXTUSE_EPOCHS counts as never
+ * accessed again.
  *
  * Memory: 4 bytes per access of an epoch and 4 per unit. One thread calls nextuse_epoch and
  * nextuse_find_first, which write; afterwards any thread may read.

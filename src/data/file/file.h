@@ -74,7 +74,8 @@ struct dataset_memo {
 };
 
 /*
- * A format stores samples in one file or, with index files, in several; these are its parts. Files
+ * A format stores samples in one file, or in a data file with index files next to it. Each of these
+ * kinds of file is a part. Files
  * are numbered part by part, 0 .. parts x files - 1. Only files of part 0 hold samples. A member
  * marked "owned" is freed with the dataset; one marked "held" is shared, and the dataset has a
  * reference to it.
@@ -104,10 +105,10 @@ struct dataset {
 	uint64_t first_size;    /* index of file 0 among all sizes drawn */
 	uint64_t first_content; /* index of file 0 among all contents */
 	uint64_t eval_files;    /* the manifest's number of evaluation files; 0 = none */
-	/* Set if scale would leave only `part` files, but `ranks` ranks need more files to get 4
-	 * batches of `batch` samples each; otherwise 0. If the job uses existing files, and these
-	 * are fewer than the files it would make, `whole` is the number it would make; otherwise
-	 * 0. */
+	/* Set if scale would leave too few files, otherwise 0: `part` is the number that it would
+	 * leave, and each of `ranks` ranks needs 4 batches of `batch` samples. If the job uses
+	 * existing files, and these are fewer than the files it would make, `whole` is the number
+	 * it would make; otherwise 0. */
 	struct {
 		uint64_t part, batch, ranks, whole;
 	} scaled;
@@ -269,7 +270,7 @@ struct dataset_totals {
 	uint64_t sample_bytes; /* payload that the job requests */
 	uint64_t row_bytes;    /* all payload */
 	double mean_file_bytes, stdev_file_bytes;
-	double mean_sample_bytes; /* mean requested payload of a sample, as drawn */
+	double mean_sample_bytes; /* mean payload of a sample, as drawn from sample_size */
 	/* Bytes read and seconds spent by the scan to inspect the contents of files; NaN = it
 	 * inspected no file. */
 	double scan_read_bytes, scan_seconds;
@@ -536,8 +537,9 @@ char *scan_cache_path(const char *path);
 
 /*
  * Every file is inspected one time (format->look). Several threads share the files, because storage
- * serves many requests at a time. The index has 72 bytes for each file. What it has for each sample
- * are 64-bit words in unnamed files (scan.h), which are mapped as long as the dataset exists.
+ * serves many requests at a time. The index has 72 bytes for each file. The data of each sample
+ * is stored as 64-bit words in unnamed files (scan.h), which stay mapped as long as the dataset
+ * exists.
  */
 struct scan_index;
 
@@ -579,14 +581,15 @@ uint64_t scan_index_packed_max(const struct scan_index *f);
  * scan_index_sample_bytes their payload. `file` may be the number of files: then all samples. */
 uint64_t scan_index_first_sample(const struct scan_index *f, uint64_t file);
 uint64_t scan_index_sample_bytes(const struct scan_index *f, uint64_t file);
-/* The file that has a sample. */
+/* The file that contains this sample. */
 uint64_t scan_index_file_of(const struct scan_index *f, uint64_t sample);
 
 /*
  * If extents have different numbers of samples, format->found_init calls scan_index_count_extents.
- * `fact` is the index of the fact that stores a file's number of extents; it is replaced by the
- * number of extents before the file. From then on scan_index_first_extent returns the number of
- * extents before a file, and scan_index_file_of_extent the file that contains an extent.
+ * `fact` is the index of the fact that stores a file's number of extents. The call
+ * replaces that number by the number of extents before the file. From then on
+ * scan_index_first_extent returns the number of extents before a file, and
+ * scan_index_file_of_extent the file that contains an extent.
  */
 void scan_index_count_extents(struct scan_index *f, unsigned fact);
 uint64_t scan_index_first_extent(const struct scan_index *f, uint64_t file);
@@ -636,8 +639,8 @@ __attribute__((format(printf, 3, 4))) void look_index_note(struct look *l, const
  * call; then it fills the buffer for what remains. A seek to a place that the buffer holds costs
  * nothing as long as the buffer is not used up; any other seek empties it.
  *
- * Begin one of the calls, then fetch its reads with pyfile_next() until that returns false. Only
- * then may the next call begin.
+ * Start with one of the functions below, then call pyfile_next() for its reads until it returns
+ * false. Only then may the next function be started.
  */
 struct pyfile {
 	uint64_t file_bytes;
@@ -695,10 +698,10 @@ struct recorded_template;
 /* State of plan_recorded. */
 struct plan_recorded {
 	const struct recorded_template *of;
-	uint64_t done;              /* reads of the current run (plan.step) */
-	uint64_t here;              /* end of the last read */
-	bool goes_on;               /* the rest is read by several calls, and more of them follow */
-	bool is_counted;            /* plan_next skips the inner reads of each run */
+	uint64_t done;   /* reads of the current run (plan.step) */
+	uint64_t here;   /* end of the last read */
+	bool goes_on;    /* several calls read the rest of a read, and this is not the last */
+	bool is_counted; /* plan_next skips the inner reads of each run */
 	struct plan_counts *counts; /* is_counted: the skipped reads are added here; may be NULL */
 };
 

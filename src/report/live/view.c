@@ -57,7 +57,7 @@ void view_close(struct view *v)
 	mem_free(v);
 }
 
-/* Add the figures that a picture shows as a sum of all jobs. */
+/* Add a job's figures to those that the live view shows as a total of all jobs. */
 static void add_job(struct live *to, const struct live *job)
 {
 	struct {

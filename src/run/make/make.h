@@ -492,7 +492,8 @@ struct residency {
 void residency_sample(struct residency *r, const struct dataset *ds, const struct clock *clock,
 		      uint64_t deadline_ns);
 
-/* Is no page of the dataset in memory, as far as a sample shows? Stops at the first page found.
- * Each `round` chooses another sample. False if the sample cannot be completed. */
+/* Look at a random selection of the dataset's pages; true if none of them is in memory. Stops at
+ * the first page found. Each `round` selects other pages. False if the check cannot be completed.
+ */
 bool residency_is_nothing(const struct dataset *ds, uint64_t round, const struct clock *clock,
 			  uint64_t deadline_ns);

@@ -308,7 +308,7 @@ struct mlperf_result {
 	const char *train_au_meet_expectation; /* "success", "fail"; NULL: no target */
 };
 
-/* Figures of an epoch by these windows. An epoch of a single step has none. */
+/* Figures of one epoch, over each of these windows. An epoch of a single step has no figures. */
 struct mlperf_epoch {
 	double au_percent;
 	double v1_0_samples_per_sec, v2_0_samples_per_sec, v3_0_samples_per_sec;

@@ -494,8 +494,8 @@ struct slot {
 	struct energy_meter *energy; /* the run's; NULL in tests */
 	struct slot *all;            /* all slots of the run, including this one */
 	size_t all_count;
-	/* The job of this run, possibly this one, that reads the most files of this job's
-	 * directory. The files of that job are made first. */
+	/* Of all jobs in the run, this job included, the job that reads the most files of this
+	 * job's directory. The files of that job are made first. */
 	struct slot *largest;
 	bool is_prepared;
 	struct worker_list workers;          /* all threads that move bytes for its work */
@@ -583,10 +583,11 @@ struct memneed {
 	uint64_t bytes;         /* resident while it runs */
 	uint64_t address_bytes; /* mapped while it runs */
 	uint64_t prepare_bytes; /* resident earlier, while its files are made */
-	uint64_t left_bytes; /* part of `bytes` that stays until the end of the run: counts of its
-				threads */
-	uint64_t threads;    /* threads that would have a ring each in a trace */
-	const char *option;  /* option that needs the most memory; NULL = none */
+	/* Part of `bytes` that is not freed until the end of the run: the counters of the threads.
+	 */
+	uint64_t left_bytes;
+	uint64_t threads;   /* threads that would have a ring each in a trace */
+	const char *option; /* option that needs the most memory; NULL = none */
 	uint64_t option_bytes;
 };
 

@@ -314,7 +314,7 @@ struct file_account {
 
 struct trace_files {
 	struct spill files;        /* struct file_account, by id */
-	uint32_t count;            /* ids below have an account */
+	uint32_t count;            /* all ids less than this have an account */
 	struct trace_names *names; /* the caller's: directories and tasks */
 	struct extent_pool pool;
 	struct positions reads_at, faults_at;

@@ -24,11 +24,11 @@
  * job, and neither its bytes nor its time are included. If a fill fails, the sample is still
  * delivered. A full disk ends the growth of the tier and not the run.
  *
- * cache_substitute: while there is room a miss is read and kept. Later a cached unit replaces a
- * missed one that would not be kept; the policies importance and belady are asked first whether
- * they would keep it. The loss that importance sampling uses is that of the unit that was read. The
- * check at the end of an epoch counts the ids that the order asked for, so it finds a sample that
- * was lost.
+ * cache_substitute: while there is room a miss is read and kept. Once the tier is full, a cached
+ * unit is delivered instead of a missed unit that the tier would not keep. For importance and
+ * belady, the policy decides whether the missed unit would be kept. The loss that importance
+ * sampling uses is that of the unit that was read. The check at the end of an epoch counts the ids
+ * that the order asked for, so it finds a sample that was lost.
  */
 
 #include <stdbool.h>
