@@ -173,9 +173,6 @@ static void *cut(char **at, uint64_t bytes)
 
 int cache_new(struct cache **out, const struct cache_config *cfg, struct mlgen_err *err)
 {
-	struct cache *c;
-	uint64_t nodes;
-	char *at;
 	int rc;
 
 	*out = NULL;
@@ -186,16 +183,16 @@ int cache_new(struct cache **out, const struct cache_config *cfg, struct mlgen_e
 				  " units of the data set are more than the limit of %" PRIu32
 				  "; cache_unit=file has fewer units",
 				  cfg->units, CACHE_FREE - 1);
-	c = mem_zalloc(sizeof(*c));
+	struct cache *c = mem_zalloc(sizeof(*c));
 	c->cfg = *cfg;
 	c->policy = &policies[cfg->policy];
 	c->slots = (uint32_t)cache_slots(cfg);
 	c->free = CACHE_NO_SLOT;
 	for (unsigned i = 0; i < CACHE_LISTS; i++)
 		c->lists[i] = (struct cache_list){ CACHE_NO_SLOT, CACHE_NO_SLOT };
-	nodes = heap_room(cfg, c->slots);
+	uint64_t nodes = heap_room(cfg, c->slots);
 	c->memory_bytes = (size_t)memory_bytes(cfg, c->slots);
-	at = mem_table(c->memory_bytes);
+	char *at = mem_table(c->memory_bytes);
 	c->memory = at;
 	if (!at) {
 		rc = mlgen_fail(err, -ENOMEM,
@@ -239,11 +236,9 @@ static uint64_t bytes_of(const struct cache *c, uint64_t unit)
 
 uint64_t cache_slot_bytes(const struct cache *c, uint32_t slot)
 {
-	uint32_t bytes;
-
 	if (c->cfg.each_bytes)
 		return c->cfg.each_bytes;
-	bytes = c->sizes ? c->sizes[slot] : c->entries[slot].bytes;
+	uint32_t bytes = c->sizes ? c->sizes[slot] : c->entries[slot].bytes;
 	return bytes < UINT32_MAX ? bytes : bytes_of(c, c->entries[slot].unit);
 }
 
@@ -309,7 +304,6 @@ static uint32_t fill_slot(struct cache *c, uint32_t slot, const struct cache_acc
 void cache_access(struct cache *c, const struct cache_access *a, struct cache_answer *answer)
 {
 	uint32_t slot = cache_find(c, a->unit);
-	uint64_t bytes;
 
 	*answer = (struct cache_answer){ slot != CACHE_NO_SLOT, slot, 0 };
 	if (answer->is_hit) {
@@ -318,7 +312,7 @@ void cache_access(struct cache *c, const struct cache_access *a, struct cache_an
 			c->policy->hit(c, slot, a);
 		return;
 	}
-	bytes = bytes_of(c, a->unit);
+	uint64_t bytes = bytes_of(c, a->unit);
 	if (!make_room(c, a, bytes))
 		return;
 	if (c->free == CACHE_NO_SLOT) {

@@ -35,9 +35,7 @@ struct nextuse {
 /* Accesses of all ranks in an epoch, rounded up if extents have different numbers of samples. */
 static uint64_t max_accesses(const struct nextuse_config *cfg)
 {
-	uint64_t ranks = cfg->end_rank - cfg->first_rank;
-
-	return ranks * cfg->sampler->rank_extents;
+	return (cfg->end_rank - cfg->first_rank) * cfg->sampler->rank_extents;
 }
 
 uint64_t nextuse_state_bytes(const struct nextuse_config *cfg)
@@ -47,8 +45,6 @@ uint64_t nextuse_state_bytes(const struct nextuse_config *cfg)
 
 int nextuse_new(struct nextuse **out, const struct nextuse_config *cfg, struct mlgen_err *err)
 {
-	struct nextuse *n;
-
 	*out = NULL;
 	if (cfg->sampler->shuffle == SHUFFLE_IMPORTANCE)
 		return mlgen_fail(err, -EINVAL,
@@ -60,7 +56,7 @@ int nextuse_new(struct nextuse **out, const struct nextuse_config *cfg, struct m
 				  "cache=belady: an epoch of %" PRIu64
 				  " accesses is more than the limit of %" PRIu32 "; use cache=lru",
 				  max_accesses(cfg), NEVER / 4);
-	n = mem_zalloc(sizeof(*n));
+	struct nextuse *n = mem_zalloc(sizeof(*n));
 	n->cfg = *cfg;
 	n->room = max_accesses(cfg);
 	n->next = mem_array(n->room, sizeof(*n->next));
@@ -268,13 +264,12 @@ static void sift_down(struct cache *c, uint32_t at, struct cache_node n)
 static void pop(struct cache *c)
 {
 	struct cache_node last = c->heap[--c->heap_count];
-	uint32_t slot;
 
 	if (!c->heap_count)
 		return;
 	sift_down(c, 0, last);
 	/* Prefetch for the next eviction. */
-	slot = c->heap[0].slot;
+	uint32_t slot = c->heap[0].slot;
 	__builtin_prefetch(&c->worth[slot]);
 	__builtin_prefetch(&c->entries[slot]);
 }

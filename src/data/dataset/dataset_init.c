@@ -203,10 +203,9 @@ void dataset_totals(const struct dataset *ds, struct dataset_totals *t)
 
 		for (uint64_t i = 0; i < ds->files; i++) {
 			struct file_shape shape;
-			uint64_t bytes;
 
 			format_shape(ds, i, &shape);
-			bytes = parts_bytes(ds, &shape);
+			uint64_t bytes = parts_bytes(ds, &shape);
 			t->bytes += bytes;
 			t->sample_bytes += shape.samples * format_sample_bytes(&shape);
 			moments_add(&files, (double)bytes);
@@ -276,11 +275,10 @@ static int choose_files(struct dataset *ds, const struct job *job, uint64_t memo
 {
 	uint64_t batch = scaled_as(job)->batch_size, part;
 	double files = (double)job->num_files;
-	int r;
 
 	if (job->dataset_ratio > 0)
 		files = files_by_ratio(ds, job, memory_bytes);
-	r = dataset_check_bytes(ds, files, err);
+	int r = dataset_check_bytes(ds, files, err);
 	if (r)
 		return r;
 	ds->files = job->dataset_ratio > 0 ? (uint64_t)files : job->num_files;
@@ -402,12 +400,10 @@ static int settle_found(struct dataset *ds, const struct job *job, uint64_t batc
 static int init_found_eval(struct dataset *eval, const struct dataset *train, const struct job *job,
 			   struct dataset_received *given, struct mlgen_err *err)
 {
-	int r;
-
 	memset(eval, 0, sizeof(*eval));
 	init_common(eval, job);
 	eval->recorded = recorded_ref(train->recorded);
-	r = dataset_scan_eval(eval, train, job, given, err);
+	int r = dataset_scan_eval(eval, train, job, given, err);
 	if (r == 0)
 		r = settle_found(eval, job, eval_batch(scaled_as(job)), 1, err);
 	eval->split = EVAL_FOLDER;
@@ -520,7 +516,6 @@ int dataset_init_split(struct dataset *eval, const struct dataset *train, uint64
 		       struct mlgen_err *err)
 {
 	const struct format_options *o = &train->options;
-	int r;
 
 	memset(eval, 0, sizeof(*eval));
 	if (files == 0)
@@ -542,7 +537,7 @@ int dataset_init_split(struct dataset *eval, const struct dataset *train, uint64
 	eval->options.scan_key = copy_of(o->scan_key);
 	eval->options.hdf5_dataset = copy_of(o->hdf5_dataset);
 	eval->options.scan_pair = copy_of(o->scan_pair);
-	r = dataset_init_format(eval, err);
+	int r = dataset_init_format(eval, err);
 	if (r == 0)
 		r = dataset_check_bytes(eval, (double)files, err);
 	eval->split = EVAL_FOLDER;

@@ -118,8 +118,6 @@ static int check_access(const struct format *f, const struct job *j, struct mlge
 /* Check or detect the format. Files of other kinds leave the scan. */
 static int settle_format(struct dataset *ds, const struct job *j, struct mlgen_err *err)
 {
-	int r;
-
 	if (scan_has_listed(ds->scan)) {
 		/* A list of byte ranges requires format=raw. */
 		const char *list = j->file_list;
@@ -141,7 +139,7 @@ static int settle_format(struct dataset *ds, const struct job *j, struct mlgen_e
 			detect_drop_others(ds->scan, ds->directory);
 		return check_format(ds->format, j, err);
 	}
-	r = detect_format(&ds->format, ds->scan, ds->directory, err);
+	int r = detect_format(&ds->format, ds->scan, ds->directory, err);
 	if (r == 0)
 		r = check_format(ds->format, j, err);
 	return r ? r : check_access(ds->format, j, err);
@@ -201,11 +199,10 @@ static bool has_samples(const void *arg, uint64_t file)
 {
 	const struct dataset *ds = arg;
 	char name[PATH_MAX];
-	size_t n;
 
 	if (scan_name(ds->scan, file, name, sizeof(name)) < 0)
 		return true;
-	n = strlen(name);
+	size_t n = strlen(name);
 	for (unsigned i = 1; i < FORMAT_PARTS; i++) {
 		const char *suffix = ds->format->parts[i].sidecar_suffix;
 		size_t m = suffix ? strlen(suffix) : 0;
@@ -226,10 +223,9 @@ static bool is_first_of_pair(void *arg, const char *name)
 {
 	struct pair_filter *p = arg;
 	char path[2 * PATH_MAX];
-	enum namepair_role role;
 
 	snprintf(path, sizeof(path), "%s/%s", p->directory, name);
-	role = namepair_role(&p->pair, path);
+	enum namepair_role role = namepair_role(&p->pair, path);
 	p->counts[role]++;
 	return role == NAMEPAIR_FIRST;
 }
@@ -399,11 +395,10 @@ static int look_into_files(struct dataset *ds, const struct job *job, enum scan_
 static int settle_labels(struct dataset *ds, const struct job *job, struct mlgen_err *err)
 {
 	const struct scan *scan = ds->scan;
-	int r;
 
 	if (!ds->labels)
 		return 0;
-	r = labels_settle(ds->labels, scan, ds->directory, err);
+	int r = labels_settle(ds->labels, scan, ds->directory, err);
 	if (r)
 		return r;
 	if (labels_count(ds->labels, scan_files(scan)) == 0 && job->scan_pair)
@@ -516,14 +511,12 @@ int dataset_scan(struct dataset *ds, const struct job *job, struct dataset_recei
 int dataset_scan_eval(struct dataset *eval, const struct dataset *train, const struct job *job,
 		      struct dataset_received *given, struct mlgen_err *err)
 {
-	int r;
-
 	if (job->file_list && job->dataset == DATASET_SCAN)
 		return mlgen_fail(err, -EINVAL,
 				  "eval_files: file_list names the files to train with, but no "
 				  "files to evaluate; use eval_files=0");
 	eval->format = train->format;
-	r = find_files(eval, job, SCAN_EVALUATION, given, err);
+	int r = find_files(eval, job, SCAN_EVALUATION, given, err);
 	if (r == 0)
 		r = choose_count(eval, job, "eval_files", job->eval_files, scan_place(eval->scan),
 				 err);

@@ -64,12 +64,10 @@ static bool is_hdf5(const struct sniff *s)
 /* The magic is at both ends; files with an encrypted footer have PARE. */
 static bool is_parquet(const struct sniff *s)
 {
-	const uint8_t *end;
-
 	if (s->look->file_bytes < 12 ||
 	    (!detect_begins(s, 0, "PAR1", 4) && !detect_begins(s, 0, "PARE", 4)))
 		return false;
-	end = look_at(s->look, s->look->file_bytes - 4, 4);
+	const uint8_t *end = look_at(s->look, s->look->file_bytes - 4, 4);
 	return end && (memcmp(end, "PAR1", 4) == 0 || memcmp(end, "PARE", 4) == 0);
 }
 
@@ -267,7 +265,6 @@ static bool has_best_kind(const void *arg, uint64_t file)
 	/* scan_filter has not moved this file yet, so its name can be read. */
 	struct detect *d = *(struct detect *const *)arg;
 	char name[PATH_MAX];
-	size_t kind;
 
 	d->interrupted |= signals_received() != 0;
 	if (d->interrupted)
@@ -276,7 +273,7 @@ static bool has_best_kind(const void *arg, uint64_t file)
 		d->others++;
 		return false;
 	}
-	kind = has_suffix(d, name) ? d->best : sniff(d, file, name);
+	size_t kind = has_suffix(d, name) ? d->best : sniff(d, file, name);
 	d->counts[kind]++;
 	return kind == d->best;
 }
@@ -326,12 +323,11 @@ int detect_format(const struct format **out, struct scan *scan, const char *dire
 {
 	struct detect d = { .scan = scan, .directory = directory };
 	struct detect *self = &d;
-	int r;
 
 	d.dir_fd = open(directory, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	if (d.dir_fd < 0)
 		return mlgen_fail(err, -errno, "%s: %s", directory, strerror(errno));
-	r = look_init(&d.look, NULL, &d.ignored);
+	int r = look_init(&d.look, NULL, &d.ignored);
 	if (r == 0) {
 		detect_vote(&d);
 		scan_filter(scan, has_best_kind, &self);

@@ -190,8 +190,6 @@ static bool is_allowed(struct foreign_look *l, int folder, const char *name, uns
 {
 	bool allowed = true;
 	struct stat st;
-	DIR *dir;
-	int fd;
 
 	if (fstatat(folder, name, &st, 0) != 0)
 		return errno == ENOENT && !exists_in(folder, name);
@@ -201,10 +199,10 @@ static bool is_allowed(struct foreign_look *l, int folder, const char *name, uns
 		return true;
 	if (depth == DEPTH_MAX || l->names_read >= NAMES_READ_MAX)
 		return false;
-	fd = openat(folder, name, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	int fd = openat(folder, name, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	if (fd < 0)
 		return false;
-	dir = has_manifest(fd) ? NULL : fdopendir(fd);
+	DIR *dir = has_manifest(fd) ? NULL : fdopendir(fd);
 	if (!dir) {
 		allowed = has_manifest(fd);
 		close(fd);

@@ -155,19 +155,17 @@ static int manifest_file_load(int dir_fd, const char *name, int flags, const cha
 	char way[DIRS_WAY_BYTES], what[JSON_ERROR_TEXT_LENGTH + 32];
 	const char *wrong;
 	json_error_t why;
-	json_t *root;
 	FILE *f;
-	int r;
 
 	memset(m, 0, sizeof(*m));
-	r = filekind_open(&f, dir_fd, name, flags, MANIFEST_BYTES_MAX, &wrong);
+	int r = filekind_open(&f, dir_fd, name, flags, MANIFEST_BYTES_MAX, &wrong);
 	if (wrong)
 		return manifest_fail(path, wrong, err);
 	if (r)
 		return r == -ENOENT ? r
 				    : mlgen_fail(err, r, "%s: %s%s", path, strerror(-r),
 						 dirs_explain_failure(way, path, r));
-	root = json_loadf(f, JSON_REJECT_DUPLICATES, &why);
+	json_t *root = json_loadf(f, JSON_REJECT_DUPLICATES, &why);
 	fclose(f);
 	if (!root) {
 		snprintf(what, sizeof(what), "is incomplete or damaged (%s)", why.text);
@@ -225,8 +223,6 @@ static void describe(const struct dataset *ds, struct manifest *m)
 static int describe_dataset(struct dataset *ds, struct manifest *m, const char *directory,
 			    struct mlgen_err *err)
 {
-	int r;
-
 	ds->format = format_find(m->format);
 	if (!ds->format)
 		return mlgen_fail(err, -EINVAL, "%s/%s: this mlgen does not know format '%s'",
@@ -241,7 +237,7 @@ static int describe_dataset(struct dataset *ds, struct manifest *m, const char *
 	ds->options.row_group_size = m->row_group_size;
 	ds->options.columns = m->columns;
 	m->columns = NULL;
-	r = dist_restore(&ds->sample_size, m->sample_size, m->sizes, DIST_BYTES, err);
+	int r = dist_restore(&ds->sample_size, m->sample_size, m->sizes, DIST_BYTES, err);
 	if (r)
 		return r;
 	if (dist_is_const(&ds->sample_size) && ds->sample_size.a < 1)
@@ -256,11 +252,10 @@ static uint64_t files_made(const char *directory)
 {
 	struct dataset made;
 	struct manifest m;
-	uint64_t files;
 
 	if (manifest_load(directory, &m, NULL) != 0)
 		return 0;
-	files = m.num_files; /* a lower bound, if the format is not known */
+	uint64_t files = m.num_files; /* a lower bound, if the format is not known */
 	memset(&made, 0, sizeof(made));
 	if (describe_dataset(&made, &m, directory, NULL) == 0)
 		files = (made.files + made.eval_files) * made.parts;
@@ -357,12 +352,11 @@ static bool has_folder(const struct dataset *ds)
 int manifest_read(struct dataset *ds, enum manifest_state *state, struct mlgen_err *err)
 {
 	struct manifest m;
-	int r;
 
 	*state = ds->scan ? MANIFEST_COMPLETE : MANIFEST_ABSENT;
 	if (ds->scan)
 		return 0;
-	r = manifest_load(ds->directory, &m, err);
+	int r = manifest_load(ds->directory, &m, err);
 	if (r)
 		return r == -ENOENT ? 0 : r;
 	r = manifest_compare(ds, &m, err);
@@ -400,12 +394,11 @@ int manifest_read_eval(struct dataset *eval, const struct dataset *train,
 int manifest_write(const struct dataset *ds, bool complete, struct mlgen_err *err)
 {
 	int fd = below_open_root(ds->directory);
-	int r;
 
 	if (fd < 0)
 		return mlgen_fail(err, fd, "%s/%s: %s", ds->directory, MANIFEST_NAME,
 				  strerror(-fd));
-	r = manifest_write_at(fd, ds, complete, err);
+	int r = manifest_write_at(fd, ds, complete, err);
 	close(fd);
 	return r;
 }
@@ -413,16 +406,14 @@ int manifest_write(const struct dataset *ds, bool complete, struct mlgen_err *er
 int manifest_write_at(int dir_fd, const struct dataset *ds, bool complete, struct mlgen_err *err)
 {
 	struct manifest m = { 0 };
-	json_t *root;
-	int r;
 
 	describe(ds, &m);
 	m.complete = complete;
-	root = encode_manifest(&m);
+	json_t *root = encode_manifest(&m);
 	manifest_fini(&m);
 	if (!root)
 		return mlgen_fail(err, -ENOMEM, "%s: out of memory", MANIFEST_NAME);
-	r = jsonfile_replace(dir_fd, MANIFEST_NAME, root, true);
+	int r = jsonfile_replace(dir_fd, MANIFEST_NAME, root, true);
 	json_decref(root);
 	return r ? mlgen_fail(err, r, "%s/%s: %s", ds->directory, MANIFEST_NAME, strerror(-r)) : 0;
 }
@@ -454,10 +445,9 @@ int manifest_describe_at(int dir_fd, const char *directory, struct dataset *ds,
 {
 	struct manifest m;
 	char path[PATH_MAX];
-	int r;
 
 	manifest_path(path, directory);
-	r = manifest_file_load(dir_fd, MANIFEST_NAME, O_NOFOLLOW, path, &m, err);
+	int r = manifest_file_load(dir_fd, MANIFEST_NAME, O_NOFOLLOW, path, &m, err);
 	return describe_loaded(&m, r, directory, ds, err);
 }
 

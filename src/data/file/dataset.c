@@ -27,11 +27,10 @@ static int path_of_scan(const struct dataset *ds, uint64_t file, char *out, size
 {
 	int n = snprintf(out, size, "%s/", ds->directory);
 	char first[PATH_MAX];
-	int r;
 
 	if (n < 0 || (size_t)n >= size)
 		return -ENAMETOOLONG;
-	r = scan_name(ds->scan, dataset_distinct_file(ds, file), out + n, size - (size_t)n);
+	int r = scan_name(ds->scan, dataset_distinct_file(ds, file), out + n, size - (size_t)n);
 	if (r < 0 || file < ds->files)
 		return r < 0 ? r : n + r;
 	/* Otherwise the path is that of the file of part 0. */
@@ -167,20 +166,19 @@ int dataset_path(const struct dataset *ds, uint64_t file, char *out, size_t size
 	unsigned part = (unsigned)(file / ds->files);
 	const char *suffix = ds->format->parts[part].suffix;
 	char sub[24] = "";
-	int n, name;
 
 	if (ds->scan)
 		return path_of_scan(ds, file, out, size);
-	n = dataset_folder(ds, part, out, size);
+	int n = dataset_folder(ds, part, out, size);
 	if (n < 0)
 		return n;
 	file = dataset_distinct_file(ds, file);
 	if (ds->subfolders > 1)
 		snprintf(sub, sizeof(sub), "/%0*" PRIu64, (int)digits(ds->subfolders - 1),
 			 file % ds->subfolders);
-	name = snprintf(out + n, size - (size_t)n, "%s/img_%0*" PRIu64 "_of_%" PRIu64 ".%s", sub,
-			(int)digits(ds->files_named), file, ds->files_named,
-			suffix ? suffix : ds->format->name);
+	int name = snprintf(out + n, size - (size_t)n, "%s/img_%0*" PRIu64 "_of_%" PRIu64 ".%s",
+			    sub, (int)digits(ds->files_named), file, ds->files_named,
+			    suffix ? suffix : ds->format->name);
 	return name > 0 && (size_t)name < size - (size_t)n ? n + name : -ENAMETOOLONG;
 }
 

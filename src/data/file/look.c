@@ -121,7 +121,6 @@ const uint8_t *look_at(struct look *l, uint64_t off, size_t bytes)
 	bool is_sequential =
 		l->window_bytes && off >= l->window_off && off <= l->window_off + l->window_bytes;
 	uint64_t wanted_bytes = is_sequential ? LOOK_BYTES : PAGE_BYTES;
-	ssize_t n;
 
 	if (__builtin_add_overflow(off, bytes, &end) || end > l->file_bytes) {
 		cut_off(l, end);
@@ -131,7 +130,7 @@ const uint8_t *look_at(struct look *l, uint64_t off, size_t bytes)
 		return l->window + (off - l->window_off);
 	wanted_bytes = u64_max(wanted_bytes, round_up(end - start, PAGE_BYTES));
 	l->window_bytes = 0;
-	n = fetch_pages(l, l->window, start, (size_t)wanted_bytes);
+	ssize_t n = fetch_pages(l, l->window, start, (size_t)wanted_bytes);
 	if (n < 0)
 		return NULL;
 	l->window_off = start;

@@ -217,7 +217,6 @@ static bool label_next(struct plan *p, struct plan_op *op)
 bool plan_next(struct plan *p, struct plan_op *op)
 {
 	const struct dataset *ds = p->config->dataset;
-	uint64_t left;
 
 	memset(op, 0, sizeof(*op));
 	if (p->label_step == LABEL_NONE && !p->kind->next(p, op)) {
@@ -234,7 +233,7 @@ bool plan_next(struct plan *p, struct plan_op *op)
 		format_shape(ds, op->part * ds->files + p->extent.file, &p->shape);
 		p->file_bytes = format_file_bytes(ds->format, &p->shape);
 	}
-	left = op->off < p->file_bytes ? p->file_bytes - op->off : 0;
+	uint64_t left = op->off < p->file_bytes ? p->file_bytes - op->off : 0;
 	op->got_bytes = u64_min(op->len_bytes, left);
 	return true;
 }

@@ -78,17 +78,15 @@ static enum scan_cache_state check_key(const struct scan_cache *c, int fd, const
 				       struct mlgen_err *err)
 {
 	struct scan_header h = c->header;
-	char *text;
 	uint32_t crc;
-	bool is_valid;
 
 	if (h.key_bytes > SCAN_CACHE_KEY_BYTES)
 		return useless(err, "its header is damaged");
-	text = mem_zalloc((size_t)h.key_bytes + 1);
+	char *text = mem_zalloc((size_t)h.key_bytes + 1);
 	h.crc = 0;
 	crc = (uint32_t)crc32(0, (const void *)&h, sizeof(h));
-	is_valid = read_all(fd, text, h.key_bytes, sizeof(h)) == 0 &&
-		   crc32(crc, (const void *)text, h.key_bytes) == c->header.crc;
+	bool is_valid = read_all(fd, text, h.key_bytes, sizeof(h)) == 0 &&
+			crc32(crc, (const void *)text, h.key_bytes) == c->header.crc;
 	if (!is_valid)
 		useless(err, "its header is damaged");
 	else if (strcmp(text, key) != 0)
@@ -119,16 +117,14 @@ enum scan_cache_state scan_cache_open(struct scan_cache *c, int fd, const char *
 {
 	const struct scan_layout *l = &c->layout;
 	const struct scan_header *h = &c->header;
-	enum scan_cache_state state;
 	struct stat st;
-	uint64_t bytes, names_end;
 
 	*c = (struct scan_cache){ .fd = fd };
 	if (fstat(fd, &st) != 0 ||
 	    read_all(fd, &c->header, (size_t)u64_min((uint64_t)st.st_size, sizeof(c->header)), 0) !=
 		    0)
 		return useless(err, strerror(errno ? errno : EIO));
-	bytes = (uint64_t)st.st_size;
+	uint64_t bytes = (uint64_t)st.st_size;
 
 	/* The file may be shorter than a header. */
 	if (memcmp(h->magic, SCAN_CACHE_MAGIC, u64_min(bytes, sizeof(h->magic))) != 0)
@@ -144,7 +140,7 @@ enum scan_cache_state scan_cache_open(struct scan_cache *c, int fd, const char *
 		return SCAN_CACHE_USELESS;
 	}
 
-	state = check_key(c, fd, key, err);
+	enum scan_cache_state state = check_key(c, fd, key, err);
 	if (state != SCAN_CACHE_FITS)
 		return state;
 	if (!scan_cache_layout(&c->header, &c->layout))
@@ -155,7 +151,7 @@ enum scan_cache_state scan_cache_open(struct scan_cache *c, int fd, const char *
 	}
 	for (unsigned i = 0; i < SCAN_PARTS; i++)
 		c->files += h->files[i];
-	names_end = l->names + h->name_bytes[0] + h->name_bytes[1];
+	uint64_t names_end = l->names + h->name_bytes[0] + h->name_bytes[1];
 	if (!has_crc(fd, l->records, l->names, h->records_crc) ||
 	    !has_crc(fd, l->names, names_end, h->names_crc))
 		return useless(err, "it is damaged");
@@ -179,7 +175,6 @@ static int load_names(struct scan_cursor *k, unsigned records)
 	const struct scan_layout *l = &k->cache->layout;
 	uint64_t bytes = 0, at = k->records[0].name_at;
 	unsigned n;
-	int r;
 
 	for (n = 0; n < records; n++) {
 		const struct scan_record *record = &k->records[n];
@@ -193,7 +188,7 @@ static int load_names(struct scan_cursor *k, unsigned records)
 	}
 	if (at > l->words - l->names || bytes > l->words - l->names - at)
 		return -EBADMSG;
-	r = read_all(k->cache->fd, k->names, (size_t)bytes, l->names + at);
+	int r = read_all(k->cache->fd, k->names, (size_t)bytes, l->names + at);
 	return r ? r : (int)n;
 }
 
@@ -223,11 +218,10 @@ static int compare_name(const struct scan_cursor *k, enum scan_part part, const 
 {
 	const struct scan_record *r = &k->records[i];
 	size_t m = r->name_bytes;
-	int d;
 
 	if (r->part != (uint64_t)part)
 		return (uint64_t)part < r->part ? -1 : 1;
-	d = memcmp(name, name_of(k, i), bytes < m ? bytes : m);
+	int d = memcmp(name, name_of(k, i), bytes < m ? bytes : m);
 	return d ? d : (bytes > m) - (bytes < m);
 }
 
@@ -308,13 +302,12 @@ int scan_cache_words(const struct scan_cache *c, const struct scan_cached *found
 {
 	uint64_t at = found->words_at, left = found->word_count;
 	const struct scan_layout *l = &c->layout;
-	uint64_t *chunk;
 	uint32_t crc = 0;
 	int r = 0;
 
 	if (at < l->words || at > l->end || left > (l->end - at) / sizeof(uint64_t))
 		return -EBADMSG;
-	chunk = mem_array((size_t)u64_min(left, CHUNK_WORDS), sizeof(*chunk));
+	uint64_t *chunk = mem_array((size_t)u64_min(left, CHUNK_WORDS), sizeof(*chunk));
 	while (left && r == 0) {
 		size_t n = (size_t)u64_min(left, CHUNK_WORDS);
 
@@ -419,7 +412,6 @@ int scan_cache_add(struct scan_cache_writer *w, enum scan_part part, const char 
 		   const struct scan_cached *found)
 {
 	struct scan_record r;
-	int rc;
 
 	/* The padding between the members is written, too. */
 	memset(&r, 0, sizeof(r));
@@ -433,7 +425,7 @@ int scan_cache_add(struct scan_cache_writer *w, enum scan_part part, const char 
 	w->words_at = w->layout.words + w->header.word_bytes;
 	w->words_crc = 0;
 	w->name_at += name_bytes;
-	rc = stream_add(w->names, w->fd, name, name_bytes);
+	int rc = stream_add(w->names, w->fd, name, name_bytes);
 	return rc ? rc : stream_add(w->records, w->fd, &r, sizeof(r));
 }
 

@@ -56,7 +56,6 @@ static int kept_refuse(const struct scan_cache_store *k, int code, const char *w
 
 static int open_path(struct scan_cache_store *k, struct mlgen_err *err)
 {
-	const char *other;
 	struct stat st;
 
 	k->path = scan_cache_path(k->req.path);
@@ -78,7 +77,7 @@ static int open_path(struct scan_cache_store *k, struct mlgen_err *err)
 	}
 	if (k->fd < 0 || fstat(k->fd, &st) != 0)
 		return kept_refuse(k, -errno, strerror(errno), err);
-	other = filekind_other(st.st_mode);
+	const char *other = filekind_other(st.st_mode);
 	return other ? mlgen_fail(err, -EINVAL,
 				  "scan_cache: %s: is %s, not a regular file; name another file",
 				  k->req.path, other)
@@ -97,13 +96,12 @@ char *scan_cache_path(const char *path)
 int scan_cache_store_open(struct scan_cache_store **out, const struct scan_cache_request *req,
 			  const struct dataset *ds, struct mlgen_err *err)
 {
-	struct scan_cache_store *k;
 	int r = 0;
 
 	*out = NULL;
 	if (!req || (!req->path && !req->memory))
 		return 0;
-	k = mem_zalloc(sizeof(*k));
+	struct scan_cache_store *k = mem_zalloc(sizeof(*k));
 	k->req = *req;
 	k->key = key_of(ds);
 	k->directory = mem_strdup(ds->directory);
@@ -168,12 +166,11 @@ int scan_cache_lookup(struct scan_cache_store *k, struct scan_cursor *cursor, co
 	const struct scan_record *r =
 		k->has_cache ? scan_cursor_find(cursor, k->req.part, name) : NULL;
 	uint64_t end = words->end;
-	int rc;
 
 	if (!r || r->stamp.size_bytes != stamp->size_bytes ||
 	    r->stamp.mtime_ns != stamp->mtime_ns || r->stamp.sidecars != stamp->sidecars)
 		return 0;
-	rc = scan_cache_words(&k->cache, &r->found, append_words, &sink);
+	int rc = scan_cache_words(&k->cache, &r->found, append_words, &sink);
 	if (rc == 0) {
 		*found = r->found;
 		atomic_fetch_add(&k->hits, 1);
@@ -220,25 +217,22 @@ static int copy_other_part(struct scan_cache_store *k)
 	const uint64_t *files = k->cache.header.files;
 	enum scan_part part = other_part(k);
 	uint64_t from = part == SCAN_TRAINING ? 0 : files[SCAN_TRAINING];
-	struct scan_cursor *cursor;
 	int r = 0;
 
 	if (!k->has_cache || !files[part])
 		return 0;
-	cursor = mem_zalloc(sizeof(*cursor));
+	struct scan_cursor *cursor = mem_zalloc(sizeof(*cursor));
 	scan_cursor_init(cursor, &k->cache);
 	for (uint64_t i = 0; i < files[part] && r == 0; i++) {
 		const char *name;
 		const struct scan_record *record = scan_cursor_at(cursor, from + i, &name);
-		struct scan_cached found;
-		struct scan_stamp stamp;
 
 		if (!record) {
 			r = -EBADMSG;
 			break;
 		}
-		found = record->found;
-		stamp = record->stamp;
+		struct scan_cached found = record->found;
+		struct scan_stamp stamp = record->stamp;
 		r = scan_cache_words(&k->cache, &found, copy_record_words, &k->writer);
 		/* A record with damaged words keeps its place, but gets a stamp that matches no
 		 * file. */

@@ -159,7 +159,6 @@ static void settle_words(struct index_build *g)
 	const struct scan_cache_store *k = g->kept;
 	uint64_t ends[SCAN_THREADS] = { 0 }; /* end of the words of each thread's previous file */
 	uint64_t files = 0, bytes = 0;
-	bool writes;
 	int r = 0;
 
 	for (uint64_t i = 0; i < f->files; i++) {
@@ -168,8 +167,8 @@ static void settle_words(struct index_build *g)
 		files++;
 		bytes += scan_name_bytes(g->scan, i);
 	}
-	writes = k && (!k->has_cache || files != atomic_load(&k->hits) ||
-		       files != k->cache.header.files[k->req.part]);
+	bool writes = k && (!k->has_cache || files != atomic_load(&k->hits) ||
+			    files != k->cache.header.files[k->req.part]);
 	if (writes)
 		r = scan_cache_replace_begin(g->kept, files, bytes);
 	for (uint64_t i = 0; i < f->files; i++) {
@@ -574,13 +573,12 @@ int scan_index_new(struct scan_index **out, struct scan *scan, const struct data
 {
 	struct index_build *g = mem_zalloc(sizeof(*g));
 	struct scan_index *f = scan_index_alloc(scan);
-	int r;
 
 	g->found = f;
 	g->scan = scan;
 	g->ds = ds;
 	g->errors = errors;
-	r = scan_cache_store_open(&g->kept, keeps, ds, err);
+	int r = scan_cache_store_open(&g->kept, keeps, ds, err);
 	if (r == 0)
 		r = look_into_all(g, err);
 	if (r == 0)

@@ -128,7 +128,6 @@ static int parse_bytes(struct csv_row_parser *r, const uint8_t *at, size_t n, ui
 		uint8_t c = at[i];
 		bool is_end = (c == '\n' || c == '\r') && r->state != QUOTED;
 		bool is_pair = r->is_return && c == '\n';
-		int rc;
 
 		r->is_return = is_end && c == '\r';
 		if (c == '\0')
@@ -148,7 +147,7 @@ static int parse_bytes(struct csv_row_parser *r, const uint8_t *at, size_t n, ui
 			r->state = next_state(r, c, off);
 			continue;
 		}
-		rc = end_row(r, off + 1);
+		int rc = end_row(r, off + 1);
 		if (rc)
 			return rc;
 	}
@@ -164,13 +163,12 @@ static int csv_look(struct look *l)
 		size_t n = (size_t)u64_min(l->file_bytes - off, LOOK_BYTES / 2);
 		const uint8_t *at = look_at(l, off, n);
 		size_t skip = at && off == 0 ? bom_bytes(at, n) : 0;
-		int rc;
 
 		if (!at)
 			return l->err->code;
 		if (skip)
 			r.row_off = skip;
-		rc = parse_bytes(&r, at + skip, n - skip, off + skip);
+		int rc = parse_bytes(&r, at + skip, n - skip, off + skip);
 		if (rc)
 			return rc;
 		off += n;

@@ -104,11 +104,10 @@ bool indexed_is_megatron(int dir_fd, const char *path)
 {
 	char index[PATH_MAX], begins[MAGIC_BYTES];
 	bool is = false;
-	int fd;
 
 	if (!indexed_megatron_path(path, index, sizeof(index)))
 		return false;
-	fd = openat(dir_fd, index, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
+	int fd = openat(dir_fd, index, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
 	if (fd < 0)
 		return false;
 	is = pread(fd, begins, sizeof(begins), 0) == MAGIC_BYTES &&
@@ -122,11 +121,10 @@ static int parse_megatron_head(struct index_files *t, struct look *index)
 	/* By the code of the type (class DType); 0 = unknown. */
 	static const uint8_t token_bytes[] = { 0, 1, 1, 2, 4, 8, 8, 4, 2 };
 	const uint8_t *at = look_at(index, 0, HEAD_BYTES);
-	uint64_t version, documents;
 
 	if (!at)
 		return index->err->code;
-	version = look_le(at + MAGIC_BYTES, 8);
+	uint64_t version = look_le(at + MAGIC_BYTES, 8);
 	t->unit = at[MAGIC_BYTES + 8] < sizeof(token_bytes) ? token_bytes[at[MAGIC_BYTES + 8]] : 0;
 	if (version != VERSION || t->unit == 0)
 		return look_fail(index, MAGIC_BYTES,
@@ -134,7 +132,7 @@ static int parse_megatron_head(struct index_files *t, struct look *index)
 				 "mlgen knows version %d and token types 1 to 8",
 				 version, at[MAGIC_BYTES + 8], VERSION);
 	t->entries = look_le(at + HEAD_BYTES - 16, 8);
-	documents = look_le(at + HEAD_BYTES - 8, 8);
+	uint64_t documents = look_le(at + HEAD_BYTES - 8, 8);
 	t->sizes_at = HEAD_BYTES;
 	t->size_bytes = LENGTH_BYTES;
 	if (t->entries > index->file_bytes || documents > index->file_bytes ||
@@ -152,10 +150,8 @@ static int parse_megatron_head(struct index_files *t, struct look *index)
 /* Megatron has offsets and sizes in one file, which is opened twice. */
 static int open_megatron(struct index_files *t)
 {
-	int r;
-
 	indexed_megatron_path(t->file->path, t->paths[0], PATH_MAX);
-	r = open_index(t, &t->offsets, t->paths[0], 1);
+	int r = open_index(t, &t->offsets, t->paths[0], 1);
 	if (r == 0)
 		r = open_index(t, &t->sizes, t->paths[0], 1);
 	if (r == 0)
@@ -169,9 +165,8 @@ static int open_megatron(struct index_files *t)
 static int open_dlio(struct index_files *t)
 {
 	struct look *l = t->file;
-	int r;
+	int r = open_sidecar(t, &t->offsets, t->paths[0], INDEXED_OFFSETS);
 
-	r = open_sidecar(t, &t->offsets, t->paths[0], INDEXED_OFFSETS);
 	if (r == 0)
 		r = open_sidecar(t, &t->sizes, t->paths[1], INDEXED_SIZES);
 	if (r)

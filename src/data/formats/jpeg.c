@@ -142,8 +142,6 @@ static bool jpeg_write_next(struct format_writer *w, void *buf, size_t bytes, ui
 	const struct jpeg_scan s = scan_of(&w->shape);
 	uint64_t end = SCAN_OFF + s.bytes;
 	uint8_t *to = buf;
-	uint64_t left;
-	size_t n;
 
 	if (w->pos > end)
 		return false;
@@ -156,8 +154,8 @@ static bool jpeg_write_next(struct format_writer *w, void *buf, size_t bytes, ui
 		w->pos = SCAN_OFF;
 	}
 	*len = (size_t)(w->pos - *off);
-	left = end - w->pos;
-	n = bytes - *len - EOI_BYTES;
+	uint64_t left = end - w->pos;
+	size_t n = bytes - *len - EOI_BYTES;
 	n = left < n ? (size_t)left : n;
 	format_content(to + *len, n, w->seed_index, w->pos - SCAN_OFF);
 	for (size_t i = *len; i < *len + n; i++)

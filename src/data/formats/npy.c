@@ -70,13 +70,11 @@ static bool expect(struct header_text *t, char c)
 /* Parse a quoted string; names may have any characters. */
 static bool parse_string(struct header_text *t, const char **from, size_t *bytes)
 {
-	char quote;
-
 	if (peek(t, 'u') || peek(t, 'b'))
 		t->at++;
 	if (!peek(t, '\'') && !peek(t, '"'))
 		return expect(t, '\'');
-	quote = *t->at++;
+	char quote = *t->at++;
 	*from = t->at;
 	while (t->at < t->end && *t->at != quote)
 		t->at += *t->at == '\\' && t->at + 1 < t->end ? 2 : 1;
@@ -143,7 +141,6 @@ static bool parse_plain_type(struct header_text *t, uint64_t *bytes)
 	struct header_text in = { 0 };
 	const char *from = NULL;
 	size_t n = 0;
-	char kind;
 
 	if (!parse_string(t, &from, &n))
 		return false;
@@ -153,7 +150,7 @@ static bool parse_plain_type(struct header_text *t, uint64_t *bytes)
 		in.at++;
 	if (in.at == in.end)
 		return text_fail(t, "its descr is empty");
-	kind = *in.at++;
+	char kind = *in.at++;
 	if (kind == 'O' || kind == 'T')
 		return text_fail(t, "it holds Python objects, whose size only Python knows; use an "
 				    "array of numbers or of strings of one length");
@@ -272,14 +269,12 @@ static bool parse_entry(struct header_text *t, struct npy_head *h, unsigned *see
 
 const char *npy_head_prefix(struct npy_head *h, const uint8_t *at, size_t bytes)
 {
-	unsigned length_bytes;
-
 	if (bytes < 10 || memcmp(at, "\x93NUMPY", 6) != 0)
 		return "no NumPy array begins here: \\x93NUMPY is missing";
 	if (at[6] < 1 || at[6] > 3 || at[7] != 0)
 		return "a NumPy array of a version other than 1.0, 2.0 and 3.0";
 	h->has_long_length = at[6] > 1;
-	length_bytes = h->has_long_length ? 4 : 2;
+	unsigned length_bytes = h->has_long_length ? 4 : 2;
 	if (bytes < 8 + length_bytes)
 		return "the array ends in its header";
 	h->header_bytes = 8 + length_bytes + look_le(at + 8, length_bytes);
@@ -315,14 +310,10 @@ int npy_head_look(struct look *l, uint64_t off, uint64_t end, struct npy_head *h
 {
 	size_t n = end - off < NPY_PREFIX_MAX ? (size_t)(end - off) : NPY_PREFIX_MAX;
 	const uint8_t *at = look_at(l, off, n);
-	const char *why;
-	uint64_t data;
-	char *text;
-	int r;
 
 	if (!at)
 		return l->err->code;
-	why = npy_head_prefix(h, at, n);
+	const char *why = npy_head_prefix(h, at, n);
 	if (why)
 		return look_fail(l, off, "%s", why);
 	n = h->has_long_length ? 12 : 10;
@@ -331,15 +322,15 @@ int npy_head_look(struct look *l, uint64_t off, uint64_t end, struct npy_head *h
 				 "the array's header of %" PRIu64
 				 " bytes is incomplete: only %" PRIu64 " bytes exist",
 				 h->header_bytes, end - off);
-	text = mem_zalloc(h->header_bytes);
-	r = look_copy(l, off + n, text, h->header_bytes - n);
+	char *text = mem_zalloc(h->header_bytes);
+	int r = look_copy(l, off + n, text, h->header_bytes - n);
 	why = r ? NULL : npy_head_text(h, text, h->header_bytes - n);
 	mem_free(text);
 	if (r)
 		return r;
 	if (why)
 		return look_fail(l, off, "%s", why);
-	data = h->items * h->item_bytes;
+	uint64_t data = h->items * h->item_bytes;
 	if (data > end - off - h->header_bytes)
 		return look_fail(l, off,
 				 "the array is incomplete: its header says %" PRIu64
@@ -491,12 +482,10 @@ static bool npy_write_next(struct format_writer *w, void *buf, size_t bytes, uin
 
 static int npy_init(struct dataset *ds, struct mlgen_err *err)
 {
-	struct npy_labels *labels;
-
 	(void)err;
 	if (ds->options.label_size_bytes == 0)
 		return 0;
-	labels = mem_zalloc(sizeof(*labels));
+	struct npy_labels *labels = mem_zalloc(sizeof(*labels));
 	labels->size_bytes = ds->options.label_size_bytes;
 	ds->common = labels;
 	ds->parts = PARTS;

@@ -63,22 +63,19 @@ static int look_deflated(struct look *l, uint64_t off, const struct zip_member *
 			 struct npy_head *h)
 {
 	uint8_t prefix[NPY_PREFIX_MAX];
-	const char *why;
-	uint8_t *text;
-	int r;
 
 	if (m->plain_bytes / INFLATE_RATIO_MAX > m->stored_bytes + INFLATE_RATIO_MAX)
 		return look_fail(l, off,
 				 "%" PRIu64 " bytes cannot inflate to %" PRIu64
 				 ", as the archive says",
 				 m->stored_bytes, m->plain_bytes);
-	r = inflate_head(l, off, m->stored_bytes, prefix, sizeof(prefix));
+	int r = inflate_head(l, off, m->stored_bytes, prefix, sizeof(prefix));
 	if (r < 0)
 		return r;
-	why = npy_head_prefix(h, prefix, (size_t)r);
+	const char *why = npy_head_prefix(h, prefix, (size_t)r);
 	if (why)
 		return fail_at(l, off, why);
-	text = mem_zalloc(h->header_bytes);
+	uint8_t *text = mem_zalloc(h->header_bytes);
 	r = inflate_head(l, off, m->stored_bytes, text, h->header_bytes);
 	if (r >= 0 && (uint64_t)r < h->header_bytes) {
 		r = fail_at(l, off, "the array ends in its header");
@@ -113,19 +110,16 @@ enum { IS_DEFLATED = 1, HAS_COMMENT = 2, HAS_LOCATOR = 4, HAS_LONG_HEADER = 8 };
 static int npz_look(struct look *l)
 {
 	const char *key = l->options ? l->options->scan_key : NULL;
-	const struct zip_member *m;
 	struct npy_head h = { 0 };
 	struct zip_found z;
-	uint64_t off;
-	int r;
 
 	if (l->file_bytes >> OFF_BITS)
 		return look_fail(l, 0, "larger than 256 TiB");
-	r = zip_look(l, key, ".npy", &z);
+	int r = zip_look(l, key, ".npy", &z);
 	if (r)
 		return r;
-	m = &z.member;
-	off = m->header_off + ZIP_LOCAL_BYTES + m->name_bytes + m->extra_bytes;
+	const struct zip_member *m = &z.member;
+	uint64_t off = m->header_off + ZIP_LOCAL_BYTES + m->name_bytes + m->extra_bytes;
 	r = m->is_deflated ? look_deflated(l, off, m, &h)
 			   : npy_head_look(l, off, off + m->stored_bytes, &h);
 	if (r)
@@ -172,13 +166,12 @@ static void unpack_facts(const uint64_t *facts, uint64_t file_bytes, struct npz_
 static void npz_found_range(const struct file_shape *shape, uint64_t first, uint64_t n,
 			    uint64_t *off, uint64_t *len)
 {
-	const struct zip_member *m;
 	struct npz_array a;
 
 	(void)first;
 	(void)n;
 	unpack_facts(shape->facts, shape->found_bytes, &a);
-	m = &a.member;
+	const struct zip_member *m = &a.member;
 	*off = m->header_off + ZIP_LOCAL_BYTES + m->name_bytes + m->extra_bytes;
 	*len = m->stored_bytes;
 	if (m->is_deflated)
@@ -445,13 +438,11 @@ static bool npz_write_next(struct format_writer *w, void *buf, size_t bytes, uin
 
 void npz_array(const struct file_shape *shape, struct npz_array *a)
 {
-	struct npz_layout l;
-
 	if (shape->facts) {
 		unpack_facts(shape->facts, shape->found_bytes, a);
 		return;
 	}
-	l = npz_layout(shape);
+	struct npz_layout l = npz_layout(shape);
 	*a = (struct npz_array){
 		.dir_off = l.dir_off,
 		.dir_bytes = l.dir_bytes,

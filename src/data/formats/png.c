@@ -275,13 +275,11 @@ struct png_walk {
 static int look_chunk(struct look *l, struct png_walk *p)
 {
 	const uint8_t *at = look_at(l, p->off, 8);
-	uint64_t bytes, left;
-	bool is_header;
 
 	if (!at)
 		return l->err->code;
-	bytes = look_be(at, 4);
-	left = l->file_bytes - p->off;
+	uint64_t bytes = look_be(at, 4);
+	uint64_t left = l->file_bytes - p->off;
 	if (left < PNG_CHUNK_BYTES + PNG_END_BYTES ||
 	    bytes > left - PNG_CHUNK_BYTES - PNG_END_BYTES)
 		return look_fail(l, p->off,
@@ -289,7 +287,7 @@ static int look_chunk(struct look *l, struct png_walk *p)
 				 "file, which is incomplete or damaged",
 				 bytes);
 	p->is_data = memcmp(at + 4, "IDAT", 4) == 0;
-	is_header = memcmp(at + 4, "IHDR", 4) == 0;
+	bool is_header = memcmp(at + 4, "IHDR", 4) == 0;
 	if ((p->is_data && !p->has_header) || (is_header && bytes != HEADER_BYTES))
 		return look_fail(l, p->off,
 				 "a PNG file needs a header (IHDR) of %d bytes before the image, "
@@ -364,16 +362,13 @@ static int png_look(struct look *l)
 
 void png_layout(const struct file_shape *shape, struct png_layout *l)
 {
-	struct png_image p;
-	uint64_t comment;
-
 	if (shape->facts) {
 		*l = (struct png_layout){ shape->facts[0], shape->facts[1], shape->facts[2],
 					  shape->facts[3], shape->facts[4] };
 		return;
 	}
-	p = image_of(shape);
-	comment = KEYWORD_BYTES + p.blanks;
+	struct png_image p = image_of(shape);
+	uint64_t comment = KEYWORD_BYTES + p.blanks;
 	*l = (struct png_layout){ .data_off = p.data_off + 8,
 				  .data_bytes = u64_min(p.stream, IDAT_MAX),
 				  .end_off = p.end + PNG_END_BYTES };

@@ -72,12 +72,10 @@ static int skip_sparse_map(struct tar_walk *w, uint64_t *data)
 	struct block_map m = { .lines = 1 };
 
 	while (m.lines) {
-		const uint8_t *block;
-
 		if (w->size < TAR_BLOCK)
 			return look_fail(w->l, *data,
 					 "the map of a sparse member is longer than the member");
-		block = look_at(w->l, *data, TAR_BLOCK);
+		const uint8_t *block = look_at(w->l, *data, TAR_BLOCK);
 		if (!block)
 			return w->l->err->code;
 		for (unsigned i = 0; i < TAR_BLOCK && m.lines; i++)
@@ -220,17 +218,14 @@ static void parse_pax(struct tar_walk *w, const char *text, size_t bytes)
 /* Parse an extended header, which describes the next member. */
 static int parse_extended(struct tar_walk *w, char type, uint64_t at, uint64_t size)
 {
-	char *text;
-	int r;
-
 	if (type == 'g')
 		return 0;
 	if (size > EXTENDED_MAX)
 		return look_fail(w->l, at,
 				 "an extended header of %" PRIu64 " bytes; mlgen reads up to %d",
 				 size, EXTENDED_MAX);
-	text = mem_zalloc((size_t)size + 1);
-	r = look_copy(w->l, at, text, size);
+	char *text = mem_zalloc((size_t)size + 1);
+	int r = look_copy(w->l, at, text, size);
 	if (r == 0 && type == 'x')
 		parse_pax(w, text, (size_t)size);
 	else if (r == 0 && type == 'L')
@@ -273,7 +268,6 @@ static size_t tar_key_length(const char *name)
 static int add_member(struct tar_walk *w, uint64_t data)
 {
 	size_t n = tar_key_length(w->name);
-	int r;
 
 	if (n == 0)
 		return 0;
@@ -281,7 +275,7 @@ static int add_member(struct tar_walk *w, uint64_t data)
 		w->words[TAR_END] = data + w->size;
 		return 0;
 	}
-	r = close_sample(w);
+	int r = close_sample(w);
 	memcpy(w->key, w->name, n);
 	w->key[n] = '\0';
 	w->is_open = true;
@@ -300,8 +294,6 @@ static int tar_step(struct tar_walk *w)
 {
 	uint64_t data = w->at + TAR_BLOCK, size;
 	const uint8_t *block = look_at(w->l, w->at, TAR_BLOCK);
-	bool is_extended, has_more;
-	char type;
 
 	w->is_member = false;
 	if (!block)
@@ -311,10 +303,10 @@ static int tar_step(struct tar_walk *w)
 	if (!is_header(block))
 		return look_fail(w->l, w->at,
 				 "not the header of a tar member: its checksum is wrong");
-	type = (char)block[TYPE_AT];
+	char type = (char)block[TYPE_AT];
 	size = type_has_data(type) ? parse_number(block + 124, 12) : 0;
-	is_extended = type != '\0' && strchr("xgLK", type);
-	has_more = block[SPARSE_MORE_AT];
+	bool is_extended = type != '\0' && strchr("xgLK", type);
+	bool has_more = block[SPARSE_MORE_AT];
 	if (!is_extended) {
 		if (!w->has_name)
 			parse_name(w, block);
@@ -408,11 +400,9 @@ static bool read_word(struct tar_index *x)
 
 static bool read_count(struct tar_index *x, uint64_t *v)
 {
-	size_t n;
-
 	if (!read_word(x))
 		return false;
-	n = strspn(x->text, "0123456789");
+	size_t n = strspn(x->text, "0123456789");
 	*v = 0;
 	for (size_t i = 0; i < n && n <= DIGITS_MAX; i++)
 		*v = *v * 10 + (uint64_t)(x->text[i] - '0');
@@ -543,11 +533,10 @@ static bool tar_index_path(const char *path, unsigned i, char *out, size_t size)
 	const char *name = slash ? slash + 1 : path;
 	const char *dot = i == 0 ? strrchr(name, '.') : strchr(name, '.');
 	size_t stem = dot && i < 2 ? (size_t)(dot - path) : strlen(path);
-	int n;
 
 	if (i >= 3)
 		return false;
-	n = snprintf(out, size, "%.*s.idx", (int)stem, path);
+	int n = snprintf(out, size, "%.*s.idx", (int)stem, path);
 	if (n <= 0 || (size_t)n >= size)
 		*out = '\0';
 	return true;
@@ -577,10 +566,9 @@ static int tar_by_index(struct tar_walk *w)
 static int tar_look(struct look *l)
 {
 	struct tar_walk *w = mem_zalloc(sizeof(*w));
-	int r;
 
 	w->l = l;
-	r = tar_by_index(w);
+	int r = tar_by_index(w);
 	/* The end mark may be missing, but not cut off. */
 	while (r == 0 && w->at < l->file_bytes)
 		r = tar_step(w);

@@ -63,10 +63,9 @@ struct inflation {
 static bool tfrecord_is_length(const uint8_t *head)
 {
 	uint8_t length[LENGTH_BYTES];
-	uint32_t crc;
 
 	memcpy(length, head, sizeof(length));
-	crc = ~crc32_iscsi(length, LENGTH_BYTES, ~0u);
+	uint32_t crc = ~crc32_iscsi(length, LENGTH_BYTES, ~0u);
 	crc = (crc >> 15 | crc << 17) + 0xa282ead8u;
 	return crc == look_le(head + LENGTH_BYTES, CRC_BYTES);
 }
@@ -140,10 +139,8 @@ static int inflate_some(struct inflation *f, bool *is_end)
 	f->z.avail_out = OUTPUT_BYTES;
 	do {
 		if (f->z.avail_in == 0 && f->in_at < f->l->file_bytes) {
-			const uint8_t *in;
-
 			n = (size_t)u64_min(LOOK_BYTES / 2, f->l->file_bytes - f->in_at);
-			in = look_at(f->l, f->in_at, n);
+			const uint8_t *in = look_at(f->l, f->in_at, n);
 			if (!in)
 				return f->l->err->code;
 			f->z.next_in = in;
@@ -230,7 +227,6 @@ static bool tfrecord_by_index(struct look *l)
 {
 	char path[PATH_MAX];
 	FILE *f = l->file_bytes > HEAD_BYTES ? look_index_open(l, tfrecord_index_path, path) : NULL;
-	bool follows;
 
 	if (!f)
 		return false;
@@ -238,10 +234,10 @@ static bool tfrecord_by_index(struct look *l)
 	/* The index belongs to the file if both have the same first record. */
 	const uint8_t *head = look_at(l, 0, HEAD_BYTES);
 	uint64_t off, bytes;
+	bool follows = head && tfrecord_is_length(head) &&
+		       fscanf(f, "%" SCNu64 " %" SCNu64, &off, &bytes) == 2 && off == 0 &&
+		       bytes == look_le(head, 8) + FRAME_BYTES;
 
-	follows = head && tfrecord_is_length(head) &&
-		  fscanf(f, "%" SCNu64 " %" SCNu64, &off, &bytes) == 2 && off == 0 &&
-		  bytes == look_le(head, 8) + FRAME_BYTES;
 	rewind(f);
 	follows = follows && tfrecord_index_follow(l, f, false);
 	rewind(f);
@@ -303,14 +299,12 @@ static int tfrecord_look(struct look *l)
 		return l->err->code;
 	while (at < l->file_bytes) {
 		const uint8_t *head = look_at(l, at, HEAD_BYTES);
-		uint64_t bytes;
-		int r;
 
 		if (!head)
 			return l->err->code;
 		if (!tfrecord_is_length(head))
 			return not_a_record(l, at, head);
-		bytes = look_le(head, LENGTH_BYTES);
+		uint64_t bytes = look_le(head, LENGTH_BYTES);
 		at += HEAD_BYTES;
 		if (bytes > l->file_bytes - at || CRC_BYTES > l->file_bytes - at - bytes)
 			return look_fail(l, at - HEAD_BYTES,
@@ -320,7 +314,7 @@ static int tfrecord_look(struct look *l)
 		at += bytes + CRC_BYTES;
 		l->samples++;
 		l->sample_bytes += bytes;
-		r = look_add_word(l, at);
+		int r = look_add_word(l, at);
 		if (r)
 			return r;
 	}

@@ -47,13 +47,12 @@ static bool is_signature(const uint8_t *at, char a, char b)
 static int find_end(struct archive *a)
 {
 	struct look *l = a->l;
-	const uint8_t *at;
 
 	if (l->file_bytes < ZIP_END_BYTES)
 		return look_fail(l, 0, "too short for a zip archive, which has at least %d bytes",
 				 ZIP_END_BYTES);
 	a->found->end_off = l->file_bytes - ZIP_END_BYTES;
-	at = look_at(l, a->found->end_off, ZIP_END_BYTES);
+	const uint8_t *at = look_at(l, a->found->end_off, ZIP_END_BYTES);
 	if (!at)
 		return l->err->code;
 	if (is_signature(at, 5, 6) && look_le(at + 20, 2) == 0)
@@ -84,11 +83,10 @@ static int find_end64(struct archive *a, uint64_t *dir_bytes, uint64_t *dir_off)
 {
 	struct look *l = a->l;
 	uint64_t off = a->found->end_off - ZIP_LOCATOR_BYTES;
-	const uint8_t *at;
 
 	if (a->found->end_off < ZIP_LOCATOR_BYTES + ZIP_END64_BYTES)
 		return 0;
-	at = look_at(l, off, ZIP_LOCATOR_BYTES);
+	const uint8_t *at = look_at(l, off, ZIP_LOCATOR_BYTES);
 	if (!at)
 		return l->err->code;
 	if (!is_signature(at, 6, 7))
@@ -112,13 +110,12 @@ static int find_directory(struct archive *a)
 	struct look *l = a->l;
 	const uint8_t *at = look_at(l, a->found->end_off, ZIP_END_BYTES);
 	uint64_t stated_off, end = a->found->end_off;
-	int r;
 
 	if (!at)
 		return l->err->code;
 	a->found->dir_bytes = look_le(at + 12, 4);
 	stated_off = look_le(at + 16, 4);
-	r = find_end64(a, &a->found->dir_bytes, &stated_off);
+	int r = find_end64(a, &a->found->dir_bytes, &stated_off);
 	if (r < 0)
 		return r;
 	if (r)
@@ -157,12 +154,11 @@ static int parse_entry(struct archive *a, uint64_t off)
 {
 	struct look *l = a->l;
 	const uint8_t *at = look_at(l, off, CENTRAL_HEAD);
-	size_t name_bytes, extra_bytes;
 
 	if (!at)
 		return l->err->code;
-	name_bytes = (size_t)look_le(at + 28, 2);
-	extra_bytes = (size_t)look_le(at + 30, 2);
+	size_t name_bytes = (size_t)look_le(at + 28, 2);
+	size_t extra_bytes = (size_t)look_le(at + 30, 2);
 	at = look_at(l, off, CENTRAL_HEAD + name_bytes);
 	if (!at)
 		return l->err->code;
@@ -214,11 +210,9 @@ static int find_member(struct archive *a)
 	int r = 0;
 
 	while (r == 0 && off < end) {
-		const uint8_t *at;
-
 		if (end - off < CENTRAL_HEAD)
 			return look_fail(l, off, "the archive's directory is cut off");
-		at = look_at(l, off, CENTRAL_HEAD);
+		const uint8_t *at = look_at(l, off, CENTRAL_HEAD);
 		if (!at)
 			return l->err->code;
 		if (!is_signature(at, 1, 2))
@@ -250,7 +244,6 @@ static int look_member(struct archive *a)
 	struct zip_member *m = &a->found->member;
 	struct look *l = a->l;
 	uint64_t off = a->header_off + a->before;
-	const uint8_t *at;
 
 	if (a->flags & (ENCRYPTED | PATCHED) || (a->method != STORED && a->method != DEFLATED))
 		return look_fail(
@@ -266,7 +259,7 @@ static int look_member(struct archive *a)
 				 "member '%.*s' should begin at %" PRIu64
 				 ", which is after the archive's members",
 				 NAME_SHOWN, a->name, off);
-	at = look_at(l, off, ZIP_LOCAL_BYTES);
+	const uint8_t *at = look_at(l, off, ZIP_LOCAL_BYTES);
 	if (!at)
 		return l->err->code;
 	*m = (struct zip_member){
@@ -297,10 +290,9 @@ static int look_member(struct archive *a)
 int zip_look(struct look *l, const char *key, const char *suffix, struct zip_found *found)
 {
 	struct archive a = { .l = l, .key = key, .suffix = suffix, .found = found };
-	int r;
 
 	*found = (struct zip_found){ 0 };
-	r = find_end(&a);
+	int r = find_end(&a);
 	if (r == 0)
 		r = find_directory(&a);
 	if (r == 0)

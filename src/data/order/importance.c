@@ -79,8 +79,6 @@ uint64_t importance_state_bytes(const struct importance_config *cfg)
 int importance_new(struct importance **out, const struct importance_config *cfg,
 		   struct mlgen_err *err)
 {
-	struct importance *im;
-
 	*out = NULL;
 	if (cfg->extents > MAX_EXTENTS)
 		return mlgen_fail(err, -EINVAL,
@@ -88,7 +86,7 @@ int importance_new(struct importance **out, const struct importance_config *cfg,
 				  " samples, not of %" PRIu64
 				  "; use shuffle=weighted, which keeps no weights",
 				  MAX_EXTENTS, cfg->extents);
-	im = mem_zalloc(sizeof(*im));
+	struct importance *im = mem_zalloc(sizeof(*im));
 	im->cfg = *cfg;
 	im->weight = mem_array(cfg->extents, sizeof(*im->weight));
 	im->times = mem_array(cfg->extents, sizeof(*im->times));

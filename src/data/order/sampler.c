@@ -196,9 +196,8 @@ static struct sampler_lane sampler_uneven_at(struct sampler_epoch *e, uint64_t r
 static uint64_t sampler_uneven_id(struct sampler_epoch *e, uint64_t rank, uint64_t position)
 {
 	struct sampler_lane lane = sampler_uneven_at(e, rank, position);
-	uint64_t file = file_at(e, rank, lane.file);
 
-	return dataset_first_extent(e->sampler->dataset, file) + lane.extent;
+	return dataset_first_extent(e->sampler->dataset, file_at(e, rank, lane.file)) + lane.extent;
 }
 
 /* ---- extents drawn with replacement, with equal or individual weights ---- */
@@ -330,12 +329,11 @@ static uint64_t sampler_runs_at(struct sampler_epoch *e, uint64_t at)
 static uint64_t at_file(struct sampler_epoch *e, uint64_t rank, uint64_t position)
 {
 	const struct sampler *s = e->sampler;
-	uint64_t file, extent;
 
 	if (s->shuffle == SHUFFLE_SAMPLE)
 		position = perm_at(&e->perm, position);
-	file = position / s->file_extents;
-	extent = position % s->file_extents;
+	uint64_t file = position / s->file_extents;
+	uint64_t extent = position % s->file_extents;
 	if (s->lanes) {
 		struct sampler_lane lane = sampler_lane_at(e, rank, position);
 
@@ -487,8 +485,6 @@ static void init_runs(struct sampler *s, const struct variant *how)
 int sampler_init(struct sampler *s, const struct sampler_config *cfg, const struct dataset *ds,
 		 struct mlgen_err *err)
 {
-	int r;
-
 	*s = (struct sampler){
 		.dataset = ds,
 		/* shuffle=buffer changes the order of delivery, not of reading. */
@@ -510,7 +506,7 @@ int sampler_init(struct sampler *s, const struct sampler_config *cfg, const stru
 	s->is_uneven = (dataset_equal_samples(ds) == 0 || s->extents_differ) &&
 		       (sampler_shards_files(s) || s->shuffle == SHUFFLE_FILE);
 	init_runs(s, &cfg->shuffle);
-	r = check_files(s, err);
+	int r = check_files(s, err);
 	if (r == 0 && s->shuffle == SHUFFLE_WEIGHTED)
 		r = sampler_weights_init(s, &cfg->shuffle.dist, err);
 	return r ? r : cut_batches(s, err);
@@ -600,11 +596,10 @@ uint64_t sampler_batch_start(struct sampler_epoch *e, uint64_t rank, uint64_t st
 {
 	const struct sampler *s = e->sampler;
 	uint64_t samples = u64_min(step * s->batch, s->rank_samples);
-	struct sampler_place *p;
 
 	if (!s->extents_differ)
 		return divide_up(samples, s->extent_samples);
-	p = place_of(e, rank);
+	struct sampler_place *p = place_of(e, rank);
 	while (p->position > 0 && p->samples_before >= samples)
 		step_back(e);
 	while (p->samples_before < samples)

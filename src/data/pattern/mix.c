@@ -37,12 +37,11 @@ static int read_sizes(struct mix_sizes *s, const struct job *job, unsigned direc
 
 static inline uint64_t draw_size(struct mix *m, const struct mix_sizes *s)
 {
-	uint64_t random;
 	unsigned i = 0;
 
 	if (s->count == 1)
 		return s->largest;
-	random = mix_random(m);
+	uint64_t random = mix_random(m);
 	while (random > s->upto[i])
 		i++;
 	return s->bytes[i];
@@ -94,8 +93,6 @@ void mix_draw(struct mix *m, struct pattern_op *ops, unsigned n)
 		if (m->is_mixed) {
 			/* The direction is random, but the share is exact to one request after each
 			 * stratum: 70 percent are 70 percent in a short run, too. */
-			uint64_t part;
-
 			if (m->stratum_left == 0) {
 				double each = m->write_share * STRATUM;
 				double k = (double)m->strata++;
@@ -108,7 +105,7 @@ void mix_draw(struct mix *m, struct pattern_op *ops, unsigned n)
 				m->bits = rng_u64(m->seed, RNG_DIRECTION, m->words++);
 				m->bits_left = 64;
 			}
-			part = ((m->bits & 0xffff) * m->stratum_left) >> 16;
+			uint64_t part = ((m->bits & 0xffff) * m->stratum_left) >> 16;
 			is_write = part < m->writes_left;
 			m->bits >>= 16;
 			m->bits_left -= 16;

@@ -143,12 +143,11 @@ static void fill_anywhere(struct pattern *p, struct region *r, struct pattern_op
 {
 	for (unsigned i = 0; i < turns; i++, op += step) {
 		uint64_t unit = p->mix.dir[op->is_write].smallest, places;
-		unsigned __int128 random;
 
 		if (op->len_bytes > r->bytes)
 			op->len_bytes = unit;
 		places = (r->bytes - op->len_bytes) / unit + 1;
-		random = mix_random(&p->mix);
+		unsigned __int128 random = mix_random(&p->mix);
 		op->off = r->off + (uint64_t)((random * places) >> 64) * unit;
 	}
 }
@@ -378,10 +377,9 @@ static void set_limits(struct pattern *p, const struct job *job)
 int pattern_new(struct pattern **out, const struct pattern_config *cfg, struct mlgen_err *err)
 {
 	struct pattern *p = mem_zalloc(sizeof(*p));
-	int r;
 
 	p->seed = rng_u64(cfg->job->randseed, RNG_WORKER, cfg->worker);
-	r = mix_init(&p->mix, cfg->job, p->seed, err);
+	int r = mix_init(&p->mix, cfg->job, p->seed, err);
 	if (!job_is_random(cfg->job))
 		p->order = IN_SEQUENCE;
 	else if (cfg->job->norandommap)

@@ -70,7 +70,6 @@ struct pieces *pieces_new(const struct piece_kind *kinds, unsigned count, uint64
 {
 	struct pieces *s = mem_zalloc(sizeof(*s) + count * sizeof(struct strip_kind));
 	struct strip_kind *smallest = &s->kind[0];
-	uint64_t tail;
 
 	s->kinds = count;
 	for (unsigned i = 0; i < count; i++)
@@ -105,7 +104,7 @@ struct pieces *pieces_new(const struct piece_kind *kinds, unsigned count, uint64
 	for (unsigned i = 1; i < count; i++)
 		if (s->kind[i].is.bytes < smallest->is.bytes)
 			smallest = &s->kind[i];
-	tail = (region_bytes - s->tail_at) / smallest->is.bytes;
+	uint64_t tail = (region_bytes - s->tail_at) / smallest->is.bytes;
 	smallest->count += tail;
 	s->bytes = s->tail_at + tail * smallest->is.bytes;
 	for (unsigned i = 0; i < count; i++)

@@ -61,8 +61,6 @@ static uint64_t in_proportion(uint64_t v, uint64_t by, uint64_t of)
 
 bool zipread_more(struct zipread *z, struct pyfile *f)
 {
-	uint64_t got;
-
 	while (z->want && z->member.is_deflated) {
 		/* ZipExtFile._read1, called once. Stored bytes that were read but not inflated yet,
 		 * because no read wanted them, are inflated first. */
@@ -87,7 +85,7 @@ bool zipread_more(struct zipread *z, struct pyfile *f)
 	}
 	if (z->want == 0)
 		return false;
-	got = zipread_request(z, f, z->want);
+	uint64_t got = zipread_request(z, f, z->want);
 	deliver(z, got);
 	if (got == 0)
 		z->want = 0;

@@ -215,11 +215,10 @@ static void arrow_skip(struct plan *p, struct plan_counts *c)
 static uint64_t arrow_largest_read(const struct plan_config *config)
 {
 	const struct parquet *f = config->dataset->common;
-	uint64_t most;
 
 	if (!f)
 		return UINT64_MAX;
-	most = is_footer_longer(f->footer_bytes) ? f->footer_bytes : FIRST_READ_BYTES;
+	uint64_t most = is_footer_longer(f->footer_bytes) ? f->footer_bytes : FIRST_READ_BYTES;
 	return u64_max(most, f->largest_read);
 }
 

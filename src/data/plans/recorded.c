@@ -234,13 +234,12 @@ static int parse_read(struct recorded_parser *r, struct recorded_call *c, char *
 {
 	const char *anchor = wordlines_word(at);
 	char *lengths = wordlines_word(at);
-	int rc;
 
 	if (!lengths)
 		return FAIL(r, -EINVAL,
 			    "a read needs a place and a length; write read PLACE LENGTH, such as "
 			    "read start 4096 or read here 64k *");
-	rc = parse_anchor(r, anchor, c);
+	int rc = parse_anchor(r, anchor, c);
 	while (lengths && rc == 0) {
 		char *comma = strchr(lengths, ',');
 
@@ -390,11 +389,10 @@ int recorded_read(struct recorded **out, const char *path, unsigned kb_base, str
 	struct recorded_parser r = { .in = { .path = path, .err = err },
 				     .r = mem_zalloc(sizeof(*r.r)),
 				     .kb_base = kb_base };
-	int rc;
 
 	r.r->holders = 1;
 	r.r->templates = mem_array(RECORDED_TEMPLATES_MAX, sizeof(*r.r->templates));
-	rc = wordlines_read(&r.in, &calls, &r);
+	int rc = wordlines_read(&r.in, &calls, &r);
 	if (rc == 0)
 		rc = end_template(&r);
 	if (rc == 0 && r.r->count == 0)
@@ -450,11 +448,9 @@ static uint64_t end_of_sample(const struct plan *p)
 /* Bytes of a length that is not a rest. */
 static uint64_t plain_length(const struct plan *p, const struct recorded_length *l)
 {
-	double part;
-
 	if (l->kind == RECORDED_BYTES)
 		return l->bytes;
-	part = (double)p->file_bytes * l->percent / 100 + 0.5;
+	double part = (double)p->file_bytes * l->percent / 100 + 0.5;
 	return part < 1 ? 1 : part < RECORDED_BYTES_MAX ? (uint64_t)part : RECORDED_BYTES_MAX;
 }
 
@@ -543,11 +539,10 @@ static void skip_run(struct plan *p, const struct recorded_call *c, struct plan_
 static bool next_read(struct plan *p, const struct recorded_call *c, struct plan_op *op)
 {
 	uint64_t done = p->recorded.done, align = p->config->align_bytes, off, len;
-	const struct recorded_length *l;
 
 	if (c->until == RECORDED_TIMES && done >= c->times)
 		return false;
-	l = &c->length[done % c->lengths];
+	const struct recorded_length *l = &c->length[done % c->lengths];
 	len = l->kind <= RECORDED_PERCENT ? plain_length(p, l) : 0;
 	off = place_of(p, c, len);
 
@@ -627,11 +622,10 @@ static void recorded_init(struct plan *p, const struct file_shape *shape, const 
  * copy of the plan; the plan itself then leaves out the reads that were counted. */
 static void recorded_skip(struct plan *p, struct plan_counts *c)
 {
-	struct plan ahead;
 	struct plan_op op;
 
 	p->recorded.is_counted = true;
-	ahead = *p;
+	struct plan ahead = *p;
 	ahead.recorded.counts = c;
 	while (plan_next(&ahead, &op))
 		;

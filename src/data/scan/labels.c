@@ -90,11 +90,10 @@ bool labels_are_usual(const struct scan *scan, const char *base)
 	for (uint64_t i = 0; i < n; i++) {
 		char path[2 * PATH_MAX];
 		uint64_t file = (uint64_t)((double)i * (double)files / (double)n);
-		enum namepair_role role;
 
 		if (path_of(scan, base, file, path) < 0)
 			continue;
-		role = namepair_role(&pair, path);
+		enum namepair_role role = namepair_role(&pair, path);
 		if (role != NAMEPAIR_TWIN || detect_name(path) == NAME_LABEL)
 			counts[role]++;
 	}
@@ -113,12 +112,11 @@ static bool collect_label(const void *arg, uint64_t file)
 	const struct label_collector *c = arg;
 	struct labels *l = c->labels;
 	char path[2 * PATH_MAX];
-	unsigned suffix;
 
 	if (path_of(c->scan, c->base, file, path) < 0 ||
 	    namepair_role(&l->pair, path) != NAMEPAIR_TWIN)
 		return true;
-	suffix = suffix_number(l, detect_suffix(path));
+	unsigned suffix = suffix_number(l, detect_suffix(path));
 	l->not_listable += suffix == 0;
 	if (suffix == 0)
 		return false;
@@ -204,13 +202,12 @@ static uint64_t find_label_file(struct labels *l, const char *twin)
 	struct stat st;
 
 	for (size_t i = 0; i < ARRAY_LEN(suffixes); i++) {
-		unsigned suffix;
 		int n = snprintf(path, sizeof(path), "%.*s%s", stem, twin, suffixes[i]);
 
 		if (n < 0 || (size_t)n >= sizeof(path) || stat(path, &st) != 0 ||
 		    !S_ISREG(st.st_mode) || st.st_size == 0)
 			continue;
-		suffix = suffix_number(l, suffixes[i]);
+		unsigned suffix = suffix_number(l, suffixes[i]);
 		if (suffix)
 			return (uint64_t)st.st_size << SIZE_SHIFT | suffix;
 	}
@@ -324,11 +321,10 @@ int labels_path(const struct labels *l, uint64_t file, const char *path, char *o
 {
 	unsigned suffix = (unsigned)(l->values[file] & SUFFIX_MASK);
 	char twin[PATH_MAX];
-	int n;
 
 	if (!suffix)
 		return -ENOENT;
-	n = namepair_twin(&l->pair, path, twin, sizeof(twin));
+	int n = namepair_twin(&l->pair, path, twin, sizeof(twin));
 	if (n < 0)
 		return n;
 	n -= (int)strlen(detect_suffix(twin));
@@ -350,10 +346,9 @@ int labels_send(const struct labels *l, struct relay *to, struct mlgen_err *err)
 				    .largest = l->largest,
 				    .text_bytes = strlen(l->text),
 				    .suffix_count = l->suffix_count };
-	int rc;
 
 	memcpy(head.suffixes, l->suffixes, sizeof(head.suffixes));
-	rc = relay_write(to, &head, sizeof(head), err);
+	int rc = relay_write(to, &head, sizeof(head), err);
 	if (rc == 0)
 		rc = relay_write(to, l->text, (size_t)head.text_bytes, err);
 	for (uint64_t i = 0; i < l->files && rc == 0; i++)
@@ -364,15 +359,13 @@ int labels_send(const struct labels *l, struct relay *to, struct mlgen_err *err)
 int labels_receive(struct labels **out, struct relay *from, struct mlgen_err *err)
 {
 	struct labels_head head;
-	struct labels *l;
-	char *text;
 	int rc = relay_read(from, &head, sizeof(head), err);
 
 	if (rc)
 		return rc;
-	text = mem_zalloc((size_t)head.text_bytes + 1);
+	char *text = mem_zalloc((size_t)head.text_bytes + 1);
 	rc = relay_read(from, text, (size_t)head.text_bytes, err);
-	l = labels_alloc(text);
+	struct labels *l = labels_alloc(text);
 	mem_free(text);
 	l->files = head.files;
 	l->largest = head.largest;

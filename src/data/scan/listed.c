@@ -170,7 +170,6 @@ static int count_samples(const struct listed *l, const struct scan *s,
 int listed_group(struct listed *l, const struct scan *s, struct listed_count *counts,
 		 struct namefile *words, struct mlgen_err *err)
 {
-	const struct listed_sample *all;
 	uint64_t samples = 0, bytes, *to = NULL;
 	struct namefile_map map;
 	int r = namefile_map(&l->spool, 0, &map, err);
@@ -178,7 +177,7 @@ int listed_group(struct listed *l, const struct scan *s, struct listed_count *co
 	if (r)
 		return r;
 	madvise(map.bytes, map.length, MADV_SEQUENTIAL);
-	all = (const void *)map.bytes;
+	const struct listed_sample *all = (const void *)map.bytes;
 	r = count_samples(l, s, all, counts, err);
 	if (r)
 		goto out;

@@ -138,11 +138,10 @@ static bool is_among(const struct scan *s, uint64_t files, const char *name)
 
 	while (low < high) {
 		uint64_t middle = low + (high - low) / 2;
-		int r;
 
 		if (scan_name(s, middle, other, sizeof(other)) < 0)
 			return false;
-		r = strcmp(name, other);
+		int r = strcmp(name, other);
 		if (r == 0)
 			return true;
 		if (r < 0)

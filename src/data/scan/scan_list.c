@@ -46,7 +46,6 @@ static int copy_stdin(struct namefile *to, struct mlgen_err *err)
 
 	for (;;) {
 		ssize_t n = read(STDIN_FILENO, buffer, sizeof(buffer));
-		int r;
 
 		if (n < 0 && errno == EINTR && !signals_received())
 			continue;
@@ -54,7 +53,7 @@ static int copy_stdin(struct namefile *to, struct mlgen_err *err)
 			return mlgen_fail(err, -errno, "file_list: stdin: %s", strerror(errno));
 		if (n == 0)
 			return namefile_flush(to, err);
-		r = namefile_add(to, buffer, (size_t)n, err);
+		int r = namefile_add(to, buffer, (size_t)n, err);
 		if (r)
 			return r;
 	}
@@ -86,7 +85,6 @@ static int open_stdin(struct list_reader *l)
 
 static int open_list(struct list_reader *l)
 {
-	const char *slash;
 	struct stat st;
 
 	l->fd = open(l->name, O_RDONLY | O_NONBLOCK | O_CLOEXEC | O_NOCTTY);
@@ -97,7 +95,7 @@ static int open_list(struct list_reader *l)
 				  "file_list: %s: not a regular file, but a list is read more than "
 				  "once; use file_list=- for standard input",
 				  l->name);
-	slash = strrchr(l->name, '/');
+	const char *slash = strrchr(l->name, '/');
 	if (!l->folder && slash)
 		l->folder = mem_strndup(l->name, slash == l->name ? 1 : (size_t)(slash - l->name));
 	return 0;
@@ -207,17 +205,15 @@ static int add_path(struct list_reader *l, struct scan_places *p, uint64_t *byte
 static int select_file(struct list_reader *l, struct scan_places *p)
 {
 	struct listed *listed = l->w->scan->listed;
-	const struct listed_file *f;
 	uint64_t bytes = 0;
-	int r;
 
 	if (l->has_last && strcmp(l->text, l->last) == 0)
 		return 0;
 	l->has_last = false;
-	r = make_path(l);
+	int r = make_path(l);
 	if (r)
 		return r;
-	f = listed_find(listed, l->path);
+	const struct listed_file *f = listed_find(listed, l->path);
 	if (!f) {
 		r = add_path(l, p, &bytes);
 		if (r < 0)
@@ -242,7 +238,6 @@ static int add_sample(struct list_reader *l, struct scan_places *p, char *column
 {
 	uint64_t off = 0, bytes = 0;
 	char *tab = strchr(columns, '\t');
-	int r;
 
 	if (!tab || strchr(tab + 1, '\t'))
 		return bad_line(l,
@@ -250,7 +245,7 @@ static int add_sample(struct list_reader *l, struct scan_places *p, char *column
 				"each after a TAB",
 				tab ? "a third" : "one");
 	*tab = '\0';
-	r = parse_column(l, "OFFSET", columns, &off);
+	int r = parse_column(l, "OFFSET", columns, &off);
 	if (r == 0)
 		r = parse_column(l, "LENGTH", tab + 1, &bytes);
 	if (r)
@@ -315,14 +310,13 @@ int scan_list_read(struct scan_walk *w, struct scan_places *p)
 	const struct scan_request *req = w->req;
 	bool is_stdin = strcmp(req->file_list, "-") == 0;
 	struct list_reader *l = mem_zalloc(sizeof(*l));
-	int r;
 
 	*p = (struct scan_places){ 0 };
 	l->w = w;
 	l->name = req->file_list;
 	l->fd = is_stdin ? STDIN_FILENO : -1;
 	l->folder = req->directory ? mem_strdup(req->directory) : NULL;
-	r = is_stdin ? open_stdin(l) : open_list(l);
+	int r = is_stdin ? open_stdin(l) : open_list(l);
 	while (r == 0 && (r = next_line(l)) > 0) {
 		if (signals_received())
 			r = mlgen_fail(w->err, -EINTR, "%s: interrupted", l->name);

@@ -429,14 +429,12 @@ static void set_place_name(struct scan_place *at, const char *base)
 
 int places_settle(struct scan_places *p, struct mlgen_err *err)
 {
-	const char *first;
-	size_t n;
 	int r = p->count > 1 ? normalize_paths(p, err) : 0;
 
 	if (r)
 		return r;
-	first = p->at[0].path;
-	n = folder_length(&p->at[0]);
+	const char *first = p->at[0].path;
+	size_t n = folder_length(&p->at[0]);
 	for (size_t i = 1; i < p->count; i++) {
 		n = common_folder(first, n, p->at[i].path);
 		n = u64_min(n, folder_length(&p->at[i]));
@@ -505,11 +503,10 @@ static void move_to_subfolder(struct scan_places *p, struct scan_place *at, cons
 
 int places_find(struct scan_places *p, const char *directory, struct mlgen_err *err)
 {
-	int r;
-
 	*p = (struct scan_places){ 0 };
 	/* An existing path may contain colons, braces and pattern characters. */
-	r = path_exists(directory) ? add_place(p, directory, err) : add_entries(p, directory, err);
+	int r = path_exists(directory) ? add_place(p, directory, err)
+				       : add_entries(p, directory, err);
 	if (r == 0)
 		r = places_settle(p, err);
 	if (r)

@@ -279,7 +279,6 @@ static int walk(struct scan_walk *w, struct scan_folder *f)
 {
 	struct scan *s = w->scan;
 	uint64_t first = s->count, n;
-	struct scan_entry *rest;
 	int r = list_folder(w, f);
 
 	if (r == 0)
@@ -291,7 +290,7 @@ static int walk(struct scan_walk *w, struct scan_folder *f)
 	n = s->count - first;
 	if (n == 0)
 		return 0;
-	rest = mem_array((size_t)n, sizeof(*rest));
+	struct scan_entry *rest = mem_array((size_t)n, sizeof(*rest));
 	memcpy(rest, &s->entries[first], (size_t)n * sizeof(*rest));
 	s->count = first;
 	for (uint64_t i = 0; i < n && r == 0; i++)
@@ -324,12 +323,11 @@ int scan_walk_folder(struct scan_walk *w, const char *name)
 	struct scan_folder f = { .depth = 1 };
 	size_t room = sizeof(w->path) - w->top_length;
 	int n = snprintf(w->path + w->top_length, room, "%s%s", name, *name ? "/" : "");
-	int r;
 
 	if (n < 0 || (size_t)n >= room)
 		return too_long(w, name);
 	w->length = w->top_length + (size_t)n;
-	r = walk(w, &f);
+	int r = walk(w, &f);
 	w->length = w->top_length;
 	w->path[w->length] = '\0';
 	return r;
@@ -338,11 +336,10 @@ int scan_walk_folder(struct scan_walk *w, const char *name)
 int scan_walk_file(struct scan_walk *w, const char *name)
 {
 	int fd = open(w->path, O_PATH | O_DIRECTORY | O_CLOEXEC);
-	int r;
 
 	if (fd < 0)
 		return mlgen_fail(w->err, -errno, "%s: %s", w->path, strerror(errno));
-	r = scan_look(w, NULL, fd, name, false);
+	int r = scan_look(w, NULL, fd, name, false);
 	close(fd);
 	w->path[w->length] = '\0';
 	return r;

@@ -50,9 +50,8 @@ static const char *read_number(const char *s, const char *before, uint64_t *out)
 
 bool checkpoint_parse_name(const char *name, struct checkpoint *k)
 {
-	const char *s;
+	const char *s = read_number(name + (*name == '.'), "global_epoch", &k->epoch);
 
-	s = read_number(name + (*name == '.'), "global_epoch", &k->epoch);
 	s = s ? read_number(s, "_step", &k->step) : NULL;
 	for (unsigned i = 0; s && i < PLACES; i++) {
 		k->place = (enum checkpoint_place)i;
@@ -267,8 +266,6 @@ static int check_final_name(const struct checkpoints *c, const struct checkpoint
 static int rename_to_final(const struct checkpoints *c, const struct checkpoint *part,
 			   struct checkpoint *k, struct mlgen_err *err)
 {
-	int rc;
-
 	if (renameat(c->dir_fd, part->name, c->dir_fd, k->name) == 0) {
 		k->dev = part->dev;
 		k->ino = part->ino;
@@ -276,7 +273,7 @@ static int rename_to_final(const struct checkpoints *c, const struct checkpoint 
 	}
 	if (errno == EEXIST || errno == ENOTEMPTY || errno == ENOTDIR)
 		return checkpoint_dir_refuse(c, k->name, err);
-	rc = make_folder(c, k, err);
+	int rc = make_folder(c, k, err);
 	if (rc == 0)
 		rc = checkpoint_write_manifest(c, k, false, err);
 	if (rc == 0)
@@ -289,7 +286,6 @@ static int rename_to_final(const struct checkpoints *c, const struct checkpoint 
 static int create_locked(const struct checkpoints *c, struct checkpoint *k, struct mlgen_err *err)
 {
 	struct checkpoint part = *k;
-	int rc;
 
 	checkpoint_set_place(&part, CHECKPOINT_PART);
 
@@ -297,8 +293,8 @@ static int create_locked(const struct checkpoints *c, struct checkpoint *k, stru
 	 * a run that deletes its own checkpoint of that name or, where locks do not work, any
 	 * run. */
 	struct mlgen_err why = { 0 };
+	int rc = -ENOENT;
 
-	rc = -ENOENT;
 	for (unsigned tries = 0; (rc == -ENOENT || rc == -ESTALE) && tries < TRIES; tries++) {
 		why = (struct mlgen_err){ 0 };
 		rc = make_folder(c, &part, &why);
@@ -325,12 +321,10 @@ static int create_locked(const struct checkpoints *c, struct checkpoint *k, stru
  * made under the lock. */
 int checkpoint_create(const struct checkpoints *c, struct checkpoint *k, struct mlgen_err *err)
 {
-	int lock_fd, rc;
-
 	if (c->has_no_files)
 		return 0;
-	lock_fd = below_lock(c->dir_fd);
-	rc = create_locked(c, k, err);
+	int lock_fd = below_lock(c->dir_fd);
+	int rc = create_locked(c, k, err);
 	below_unlock(lock_fd);
 	return rc;
 }
@@ -396,13 +390,12 @@ bool checkpoint_remove_bare(const struct checkpoints *c, const struct checkpoint
 {
 	int fd = below_folder(c->dir_fd, k->name);
 	struct stat st;
-	bool is_bare;
 
 	if (fd < 0)
 		return fd == -ENOENT;
-	is_bare = below_is_trusted(fd, c->maker) && !holds_others(fd, is_of_manifest) &&
-		  fstatat(fd, CHECKPOINT_MANIFEST, &st, AT_SYMLINK_NOFOLLOW) != 0 &&
-		  errno == ENOENT;
+	bool is_bare = below_is_trusted(fd, c->maker) && !holds_others(fd, is_of_manifest) &&
+		       fstatat(fd, CHECKPOINT_MANIFEST, &st, AT_SYMLINK_NOFOLLOW) != 0 &&
+		       errno == ENOENT;
 	if (is_bare)
 		unlinkat(fd, JSONFILE_PART(CHECKPOINT_MANIFEST), 0);
 	close(fd);
@@ -419,7 +412,6 @@ int checkpoint_removal_begin(struct checkpoint_removal *r, const struct checkpoi
 			     const struct checkpoint *k, struct mlgen_err *err)
 {
 	char why[160] = "";
-	int rc;
 
 	*r = (struct checkpoint_removal){ .now = *k };
 	if (c->has_no_files)
@@ -436,7 +428,7 @@ int checkpoint_removal_begin(struct checkpoint_removal *r, const struct checkpoi
 					     "it belongs to another user, who may have put files "
 					     "there that mlgen did not write",
 					     err);
-	rc = checkpoint_manifest_files(r->folder_fd, c->set, r, why, sizeof(why));
+	int rc = checkpoint_manifest_files(r->folder_fd, c->set, r, why, sizeof(why));
 	if (rc == -EPERM)
 		return checkpoint_fail_stays(c, k, why, err);
 	if (rc < 0)
@@ -476,11 +468,9 @@ void checkpoint_removal_fini(struct checkpoint_removal *r)
 int checkpoint_removal_mark(const struct checkpoint_removal *r, const struct checkpoints *c,
 			    struct mlgen_err *err)
 {
-	int rc;
-
 	if (!r->is_held || !r->now.is_complete)
 		return 0;
-	rc = checkpoint_manifest_mark(r->folder_fd, &c->self);
+	int rc = checkpoint_manifest_mark(r->folder_fd, &c->self);
 	if (rc == -ENOSPC || rc == -EDQUOT)
 		rc = unlinkat(r->folder_fd, CHECKPOINT_MANIFEST, 0) == 0 ? 0 : -errno;
 	return rc < 0 ? checkpoint_fail_manifest(c, &r->now, rc, err) : 0;
@@ -493,7 +483,6 @@ int checkpoint_removal_end(const struct checkpoint_removal *r, const struct chec
 	static const char *const names[] = { JSONFILE_PART(CHECKPOINT_MANIFEST),
 					     CHECKPOINT_MANIFEST };
 	struct checkpoint k = r->now, old = r->now;
-	bool has_name;
 
 	if (!r->is_held)
 		return 0;
@@ -505,10 +494,10 @@ int checkpoint_removal_end(const struct checkpoint_removal *r, const struct chec
 
 	/* Another run may have given the name to its own directory in the meantime. */
 	struct stat by_name, held;
+	bool has_name = fstatat(c->dir_fd, r->now.name, &by_name, AT_SYMLINK_NOFOLLOW) == 0 &&
+			fstat(r->folder_fd, &held) == 0 && by_name.st_dev == held.st_dev &&
+			by_name.st_ino == held.st_ino;
 
-	has_name = fstatat(c->dir_fd, r->now.name, &by_name, AT_SYMLINK_NOFOLLOW) == 0 &&
-		   fstat(r->folder_fd, &held) == 0 && by_name.st_dev == held.st_dev &&
-		   by_name.st_ino == held.st_ino;
 	/* If mlgen is killed before the rmdir, the name .old shows what the directory was. */
 	checkpoint_set_place(&old, CHECKPOINT_OLD);
 	if (has_name && k.place == CHECKPOINT_FINAL &&

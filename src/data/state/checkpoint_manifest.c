@@ -132,10 +132,8 @@ static int add_list(json_t *to, const struct state *s)
 
 	state_group(s, state_local_rank(s, 0), 0, &g);
 	for (uint64_t i = 0; i < g.tensors; i++) {
-		int n;
-
 		state_tensor(s, &g, i, &t);
-		n = snprintf(text, sizeof(text), " %" PRIu64, t.bytes);
+		int n = snprintf(text, sizeof(text), " %" PRIu64, t.bytes);
 		crc = crc32(crc, (const Bytef *)t.name, (uInt)strlen(t.name));
 		crc = crc32(crc, (const Bytef *)text, (uInt)n);
 	}
@@ -219,7 +217,6 @@ static json_t *content_json(const struct shard_set *set)
 static json_t *ranks_json(const struct state *s)
 {
 	struct buf text = { 0 };
-	json_t *to;
 
 	for (size_t i = 0; i < s->local.count; i++) {
 		const struct range *r = &s->local.items[i];
@@ -228,7 +225,7 @@ static json_t *ranks_json(const struct state *s)
 		if (r->last > r->first)
 			buf_addf(&text, "-%" PRIu64, r->last);
 	}
-	to = json_string(buf_str(&text));
+	json_t *to = json_string(buf_str(&text));
 	buf_fini(&text);
 	return to;
 }
@@ -478,14 +475,13 @@ int checkpoint_manifest_mark(int folder_fd, const struct process *by)
 int checkpoint_manifest_files(int folder_fd, const struct shard_set *set,
 			      struct checkpoint_removal *r, char *why, size_t why_bytes)
 {
-	const json_t *list;
 	json_t *root;
 	int rc = checkpoint_manifest_load(folder_fd, O_NOFOLLOW, &root, why, why_bytes);
 
 	if (rc < 0)
 		return rc == -ENOENT ? rc : -EPERM;
 	checkpoint_manifest_decode(root, set, &r->now);
-	list = json_object_get(root, "files");
+	const json_t *list = json_object_get(root, "files");
 	r->names = mem_array(json_array_size(list), sizeof(char *));
 	for (size_t i = 0; rc == 0 && i < json_array_size(list); i++) {
 		const char *name = json_string_value(json_array_get(list, i));

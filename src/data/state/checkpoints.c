@@ -35,12 +35,10 @@ static void list_entry(struct checkpoints *c, const char *name)
 {
 	char why[sizeof(c->foreign->why)];
 	struct checkpoint k = { 0 };
-	struct checkpoint_foreign *f;
-	int fd;
 
 	if (!checkpoint_parse_name(name, &k) || k.epoch == CHECKPOINT_PROBE_EPOCH)
 		return;
-	fd = folder_to_read(c, &k);
+	int fd = folder_to_read(c, &k);
 	if (fd < 0)
 		snprintf(why, sizeof(why), "%s", strerror(-fd));
 	else if (checkpoint_manifest_read(fd, c->set, &k, why, sizeof(why)) == 0)
@@ -53,7 +51,7 @@ static void list_entry(struct checkpoints *c, const char *name)
 		return;
 	}
 	c->foreign = mem_realloc(c->foreign, (c->foreign_count + 1) * sizeof(*c->foreign));
-	f = &c->foreign[c->foreign_count++];
+	struct checkpoint_foreign *f = &c->foreign[c->foreign_count++];
 	memcpy(f->name, k.name, sizeof(f->name));
 	snprintf(f->why, sizeof(f->why), "%s", why);
 }
@@ -270,19 +268,17 @@ static bool is_restorable(const struct checkpoints *c, const struct checkpoint *
 			  struct restore_reasons *x)
 {
 	char how[256];
-	bool fits;
-	int fd;
 
 	if (!k->is_complete) {
 		add_reason(x, k->name, "not complete");
 		return false;
 	}
-	fd = folder_to_read(c, k);
+	int fd = folder_to_read(c, k);
 	if (fd < 0) {
 		add_reason(x, k->name, strerror(-fd));
 		return false;
 	}
-	fits = checkpoint_manifest_fits(fd, c->set, how, sizeof(how));
+	bool fits = checkpoint_manifest_fits(fd, c->set, how, sizeof(how));
 	close(fd);
 	if (!fits)
 		add_reason(x, k->name, how);
@@ -346,7 +342,6 @@ int checkpoints_check_room(const struct checkpoints *c, uint64_t count, uint64_t
 {
 	char need[UNITS_TEXT_BYTES], room[UNITS_TEXT_BYTES], lack[UNITS_TEXT_BYTES];
 	struct mount m;
-	int rc;
 
 	/* Compute the peak of the additional space. It includes one more checkpoint, because an old
 	 * checkpoint is deleted only after the new one is complete. */
@@ -368,7 +363,7 @@ int checkpoints_check_room(const struct checkpoints *c, uint64_t count, uint64_t
 	}
 	if (c->has_no_files)
 		return 0;
-	rc = mount_read(&m, c->directory, err);
+	int rc = mount_read(&m, c->directory, err);
 	/* A filesystem that does not know its size reports a total of 0. */
 	if (rc < 0 || m.total_bytes == 0 || most <= (double)m.free_bytes)
 		return rc;

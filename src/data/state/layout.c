@@ -240,11 +240,10 @@ static uint64_t pattern_write_bytes(const struct shard *f, uint64_t order)
 {
 	const struct job *j = f->set->state->job;
 	const struct write_pattern *p = &patterns[j->checkpoint_pattern];
-	uint64_t bytes;
 
 	if (order % 2 == 0)
 		return p->small_bytes;
-	bytes = dist_draw(&p->large, j->randseed + f->rank, RNG_REQUEST, order / 2);
+	uint64_t bytes = dist_draw(&p->large, j->randseed + f->rank, RNG_REQUEST, order / 2);
 	return bytes < p->least_bytes ? p->least_bytes : bytes;
 }
 

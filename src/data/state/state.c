@@ -62,11 +62,9 @@ static int state_list_check_name(const struct tensor_reader *r, const char *name
 
 static uint64_t state_scaled(uint64_t bytes, double scale)
 {
-	uint64_t scaled;
-
 	if (scale >= 100)
 		return bytes;
-	scaled = (uint64_t)((double)bytes * scale / 100 + 0.5);
+	uint64_t scaled = (uint64_t)((double)bytes * scale / 100 + 0.5);
 	return scaled ? scaled : 1;
 }
 
@@ -78,7 +76,6 @@ static int state_list_parse_line(void *arg, char *line)
 	const char *size = wordlines_word(&line);
 	struct mlgen_err why = { 0 };
 	uint64_t bytes = 0;
-	int rc;
 
 	if (wordlines_word(&line))
 		return FAIL(r, -EINVAL, "more than two words; a line is BYTES, or NAME BYTES");
@@ -86,7 +83,7 @@ static int state_list_parse_line(void *arg, char *line)
 		size = name;
 		name = NULL;
 	}
-	rc = units_size(size, r->kb_base, &bytes, &why);
+	int rc = units_size(size, r->kb_base, &bytes, &why);
 	if (rc)
 		return FAIL(r, rc, "%s; a line is BYTES, or NAME BYTES", why.text);
 	if (bytes == 0)

@@ -153,12 +153,11 @@ static void write_tuple_of_one(struct pickler *p, uint64_t v)
 static void write_item(struct pickler *p, uint64_t key, const struct state_tensor *t)
 {
 	unsigned type = TYPES - 1;
-	uint64_t values;
 
 	while (type > 0 &&
 	       (types[type].value_bytes != t->value_bytes || t->bytes % t->value_bytes != 0))
 		type--;
-	values = type == 0 ? t->bytes : t->bytes / types[type].value_bytes;
+	uint64_t values = type == 0 ? t->bytes : t->bytes / types[type].value_bytes;
 	write_string(p, t->name);
 	write_global(p, &p->rebuild, "torch._utils\n_rebuild_tensor_v2\n");
 	write_op(p, MARK);

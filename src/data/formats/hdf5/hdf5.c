@@ -96,14 +96,12 @@ static hid_t create_file(void)
 static unsigned read_head(hid_t file, haddr_t place, uint64_t payload, uint8_t *head)
 {
 	size_t bytes = (size_t)(place + payload);
-	uint8_t *all;
-	ssize_t got;
 
 	if (place > HDF5_IMAGE_MAX || h5->Fflush(file, H5F_SCOPE_GLOBAL) < 0)
 		return 0;
-	all = mem_zalloc(bytes);
+	uint8_t *all = mem_zalloc(bytes);
 	/* If the samples do not come last, the sizes differ. */
-	got = h5->Fget_file_image(file, all, bytes);
+	ssize_t got = h5->Fget_file_image(file, all, bytes);
 	if (got == (ssize_t)bytes)
 		memcpy(head, all, (size_t)place);
 	mem_free(all);
@@ -273,7 +271,6 @@ int hdf5_image_record_reads(struct hdf5_image *im, const uint64_t *sides)
 {
 	struct recorder *r = mem_zalloc(sizeof(*r));
 	size_t sieve = 0, cache;
-	bool ok;
 
 	im->read_count = 0;
 	r->image = im;
@@ -281,7 +278,7 @@ int hdf5_image_record_reads(struct hdf5_image *im, const uint64_t *sides)
 	r->source.arg = r;
 	r->source.end_of_file = im->head_bytes + payload_of(im->rank, sides);
 	hdf5_image_fill(im, sides, r->head);
-	ok = hdf5_source_sizes(h5, &sieve, &cache) && hdf5_image_record(r);
+	bool ok = hdf5_source_sizes(h5, &sieve, &cache) && hdf5_image_record(r);
 	im->sieve_bytes = sieve;
 	mem_free(r);
 	return ok ? 0 : -EINVAL;

@@ -62,11 +62,10 @@ static int chunk_at(struct hdf5_file *f, const hsize_t *first, struct hdf5_note 
 	uint8_t nowhere[8]; /* remains unset, because samples are not read */
 	uint32_t mask;
 	size_t before = f->notes.count;
-	herr_t r;
 
 	*chunk = (struct hdf5_note){ .is_sample = true };
 	f->ignores_samples = true;
-	r = f->h5->Dread_chunk(f->dataset, H5P_DEFAULT, first, &mask, nowhere);
+	herr_t r = f->h5->Dread_chunk(f->dataset, H5P_DEFAULT, first, &mask, nowhere);
 	f->ignores_samples = false;
 	if (r < 0) {
 		/* If the chunk does not exist, the error comes from the function that called the
@@ -111,7 +110,6 @@ static int add_chunks(struct chunks *c)
 
 	for (uint64_t row = 0; row < c->rows; row++) {
 		hsize_t first[HDF5_RANK_ALL] = { row * c->shape->chunk[0] };
-		struct hdf5_share share;
 		struct hdf5_note chunk;
 		uint64_t bytes = 0;
 		int r;
@@ -131,7 +129,7 @@ static int add_chunks(struct chunks *c)
 		if (all > l->file_bytes)
 			return hdf5_file_refuse(
 				c->file, "has chunks that together are larger than the file");
-		share = hdf5_share_of(c->index, samples, row, bytes);
+		struct hdf5_share share = hdf5_share_of(c->index, samples, row, bytes);
 		l->sample_bytes += (share.samples - 1) * share.each + share.last;
 		if (signals_received())
 			return mlgen_fail(l->err, -EINTR, "%s: interrupted", l->path);
@@ -150,12 +148,11 @@ static int learn(struct chunks *c, uint64_t row, struct steps *out)
 	hsize_t first[HDF5_RANK_ALL] = { row * c->shape->chunk[0] };
 	struct hdf5_file *f = c->file;
 	struct hdf5_note chunk;
-	int r;
 
 	out->list = NULL;
 	out->count = 0;
 	hdf5_file_close(f);
-	r = hdf5_file_open(f);
+	int r = hdf5_file_open(f);
 	f->notes.count = 0;
 	do {
 		if (r == 0)
@@ -202,13 +199,12 @@ static int learn_between(struct chunks *c, uint64_t a, const struct steps *a_ste
 {
 	uint64_t middle = a + (b - a) / 2;
 	struct steps middle_steps;
-	int r;
 
 	if (is_same(a_steps, b_steps))
 		return 0;
 	if (middle == a || c->left == 0)
 		return add_steps(c, b, b_steps);
-	r = learn(c, middle, &middle_steps);
+	int r = learn(c, middle, &middle_steps);
 	if (r == 0)
 		r = learn_between(c, a, a_steps, middle, &middle_steps);
 	if (r == 0)

@@ -322,21 +322,18 @@ static void search_group(struct dataset_search *s, hid_t group, size_t length, u
 		ssize_t n = h5->Lget_name_by_idx(group, ".", H5_INDEX_NAME, H5_ITER_INC, i,
 						 s->path + length, room, H5P_DEFAULT);
 		size_t end = length + (size_t)n;
-		H5I_type_t type;
-		hid_t object;
-		int rank;
 
 		if (s->file->has_failed || ++s->objects > OBJECTS_MAX)
 			return;
 		if (n <= 0 || (size_t)n >= room)
 			continue;
-		object = h5->Oopen(group, s->path + length, H5P_DEFAULT);
+		hid_t object = h5->Oopen(group, s->path + length, H5P_DEFAULT);
 		if (object < 0 && !*s->closed)
 			memcpy(s->closed, s->path, sizeof(s->path));
 		if (object < 0)
 			continue;
-		type = h5->Iget_type(object);
-		rank = type == H5I_DATASET ? rank_of(h5, object) : 0;
+		H5I_type_t type = h5->Iget_type(object);
+		int rank = type == H5I_DATASET ? rank_of(h5, object) : 0;
 		if (rank > 1) {
 			memcpy(s->file->name, s->path, sizeof(s->path));
 			s->is_done = true;
@@ -518,12 +515,11 @@ static int shape_layout(struct hdf5_file *f, hid_t plist, struct hdf5_shape *s)
 int hdf5_file_shape(struct hdf5_file *f, struct hdf5_shape *s)
 {
 	hid_t plist = f->h5->Dget_create_plist(f->dataset);
-	int r;
 
 	*s = (struct hdf5_shape){ 0 };
 	if (plist < 0)
 		return hdf5_file_failed(f);
-	r = shape_sides(f, s);
+	int r = shape_sides(f, s);
 	if (r == 0)
 		r = shape_layout(f, plist, s);
 	if (r == 0)

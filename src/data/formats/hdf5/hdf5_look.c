@@ -102,7 +102,6 @@ static void chunked_range(const struct hdf5_index *f, const struct file_shape *s
 			  uint64_t sample, uint64_t *off, uint64_t *len)
 {
 	uint64_t row = sample / f->row_samples, in_row = sample % f->row_samples;
-	struct hdf5_share share;
 	uint64_t bytes = 0;
 	const uint64_t *chunk = f->words + hdf5_index_chunk(f, row);
 
@@ -117,7 +116,7 @@ static void chunked_range(const struct hdf5_index *f, const struct file_shape *s
 	if (bytes == 0)
 		*off = 0;
 
-	share = hdf5_share_of(f, shape->samples, row, bytes);
+	struct hdf5_share share = hdf5_share_of(f, shape->samples, row, bytes);
 	*len = in_row == share.samples - 1 ? share.last : share.each;
 	*off = u64_min(*off + in_row * share.each, shape->found_bytes - *len);
 }
@@ -183,8 +182,6 @@ static int find_compact(struct hdf5_file *f, struct hdf5_index *index)
 {
 	uint64_t bytes = f->look->sample_bytes, off = 0;
 	uint64_t stored_bytes = f->h5->Dget_storage_size(f->dataset);
-	uint8_t *data;
-	hid_t type;
 	int r;
 
 	/* libhdf5 1.10 would copy more bytes than a damaged file has. */
@@ -192,8 +189,8 @@ static int find_compact(struct hdf5_file *f, struct hdf5_index *index)
 		return hdf5_file_refuse(
 			f, "is compact and has %" PRIu64 " bytes, but its samples need %" PRIu64,
 			stored_bytes, bytes);
-	data = mem_zalloc((size_t)bytes + 1);
-	type = f->h5->Dget_type(f->dataset);
+	uint8_t *data = mem_zalloc((size_t)bytes + 1);
+	hid_t type = f->h5->Dget_type(f->dataset);
 	if (type >= 0 && f->h5->Dread(f->dataset, type, H5S_ALL, H5S_ALL, H5P_DEFAULT, data) >= 0) {
 		/* Find the data in the ranges that libhdf5 has read. They may continue after the
 		 * end of a range, because a header is read in pieces. */
@@ -203,14 +200,12 @@ static int find_compact(struct hdf5_file *f, struct hdf5_index *index)
 		r = 0;
 		for (size_t i = 0; i < f->notes.count && r == 0 && off == 0; i++) {
 			const struct hdf5_note *note = &f->notes.at[i];
-			uint64_t there;
-			const uint8_t *at;
 
 			if (note->off >= f->look->file_bytes || note->bytes > PIECE_MAX)
 				continue;
-			there = u64_min(note->bytes + n, f->look->file_bytes - note->off);
+			uint64_t there = u64_min(note->bytes + n, f->look->file_bytes - note->off);
 			r = look_copy(f->look, note->off, read, there);
-			at = r ? NULL : memmem(read, (size_t)there, data, n);
+			const uint8_t *at = r ? NULL : memmem(read, (size_t)there, data, n);
 			if (at)
 				off = note->off + (uint64_t)(at - read);
 		}
@@ -265,20 +260,18 @@ static int look_dataset(struct hdf5_file *f)
 static int look_locked(struct look *l)
 {
 	struct mlgen_err err = { 0 };
-	struct hdf5_file *f;
-	int r;
-
 	const struct hdf5_library *h5 = hdf5_library(&err);
+
 	/* A missing library must not look like a damaged file, which a scan may leave out. */
 	if (!h5)
 		return mlgen_fail(l->err, -ELIBACC, "%s", err.text);
-	f = mem_zalloc(sizeof(*f));
+	struct hdf5_file *f = mem_zalloc(sizeof(*f));
 	f->h5 = h5;
 	f->look = l;
 	f->file = f->dataset = H5I_INVALID_HID;
 	/* A libhdf5 with threads has this setting for each thread. */
 	h5->Eset_auto2(H5E_DEFAULT, NULL, NULL);
-	r = hdf5_file_choose(f);
+	int r = hdf5_file_choose(f);
 	if (r == 0)
 		r = look_dataset(f);
 	hdf5_file_fini(f);
@@ -288,10 +281,8 @@ static int look_locked(struct look *l)
 
 int hdf5_look(struct look *l)
 {
-	int r;
-
 	pthread_mutex_lock(&lock);
-	r = look_locked(l);
+	int r = look_locked(l);
 	pthread_mutex_unlock(&lock);
 	return r;
 }

@@ -41,11 +41,10 @@ struct name_range {
 static char *next_entry(const char **rest)
 {
 	const char *from = *rest;
-	size_t n;
 
 	if (!from)
 		return NULL;
-	n = strcspn(from, ",");
+	size_t n = strcspn(from, ",");
 	*rest = from[n] ? from + n + 1 : NULL;
 	while (n > 0 && (*from == ' ' || *from == '\t')) {
 		from++;
@@ -98,10 +97,9 @@ static int names_parse(struct name_range *n, const char *option, const char *tex
 {
 	const char *dots = strstr(text, "..");
 	char *name = dots ? mem_strndup(text, (size_t)(dots - text)) : mem_strdup(text);
-	int r;
 
 	*n = (struct name_range){ .option = option };
-	r = columns_check_name(option, name, err);
+	int r = columns_check_name(option, name, err);
 	if (r == 0)
 		memcpy(n->prefix, name, strlen(name) + 1);
 	mem_free(name);
@@ -223,17 +221,15 @@ static int add_entry(struct columns *c, const char *entry, struct mlgen_err *err
 	const char *colon = strchr(entry, ':');
 	struct column like = { 0 };
 	struct name_range names;
-	char *name, *type;
-	int r;
 
 	if (!colon)
 		return mlgen_fail(
 			err, -EINVAL,
 			"columns: '%.255s' has no type; write NAME:TYPE, separated by commas",
 			entry);
-	name = mem_strndup(entry, (size_t)(colon - entry));
-	type = mem_strdup(colon + 1);
-	r = names_parse(&names, "columns", name, err);
+	char *name = mem_strndup(entry, (size_t)(colon - entry));
+	char *type = mem_strdup(colon + 1);
+	int r = names_parse(&names, "columns", name, err);
 	if (r == 0)
 		r = parse_type(&like, entry, type, err);
 	if (r == 0)
@@ -267,12 +263,11 @@ static int sort_names(struct columns *c, struct mlgen_err *err)
 static int fail_no_column(const struct columns *c, const char *name, struct mlgen_err *err)
 {
 	const char **words = mem_array(c->count + 1, sizeof(*words));
-	const char *nearest;
 	int r;
 
 	for (unsigned i = 0; i < c->count; i++)
 		words[i] = c->list[i].name;
-	nearest = field_nearest_word(words, name);
+	const char *nearest = field_nearest_word(words, name);
 	if (nearest)
 		r = mlgen_fail(err, -EINVAL,
 			       "read_columns: there is no column '%s'; did you mean '%s'?", name,
@@ -329,14 +324,13 @@ int columns_default(struct columns *c, uint64_t bytes, struct mlgen_err *err)
 {
 	const struct column like = { .kind = COLUMN_BYTES, .bytes = bytes };
 	const struct name_range names = { .prefix = "data" };
-	int r;
 
 	if (bytes > INT32_MAX)
 		return mlgen_fail(err, -EINVAL,
 				  "sample_size: %" PRIu64 " bytes are more than the %" PRId32
 				  " that one column holds; use several columns",
 				  bytes, INT32_MAX);
-	r = add_columns(c, &names, &like, err);
+	int r = add_columns(c, &names, &like, err);
 	return r ? r : sort_names(c, err);
 }
 

@@ -194,10 +194,9 @@ static int init_groups(struct parquet *p, const struct dataset *ds, struct mlgen
 static int parquet_init(struct dataset *ds, struct mlgen_err *err)
 {
 	struct parquet *p = mem_zalloc(sizeof(*p));
-	int r;
 
 	ds->common = p;
-	r = init_columns(p, ds, err);
+	int r = init_columns(p, ds, err);
 	if (r == 0)
 		r = init_groups(p, ds, err);
 	if (r)
@@ -221,10 +220,9 @@ static int parquet_init(struct dataset *ds, struct mlgen_err *err)
 	p->chunks = mem_array(p->columns.count, sizeof(*p->chunks));
 	for (unsigned i = 0; i < p->columns.count; i++) {
 		struct parquet_chunk *c = &p->chunks[i];
-		uint64_t most;
 
 		c->value_bytes = stored_bytes(&p->columns.list[i]);
-		most = c->value_bytes < PAGE_BYTES ? PAGE_BYTES / c->value_bytes : 1;
+		uint64_t most = c->value_bytes < PAGE_BYTES ? PAGE_BYTES / c->value_bytes : 1;
 		c->page_values = u64_min(rows, most);
 		c->pages = (rows - 1) / c->page_values + 1;
 		c->last_values = rows - (c->pages - 1) * c->page_values;
@@ -288,13 +286,11 @@ static size_t fill_data(const struct format_writer *w, const struct parquet *p, 
 	uint64_t page = (off - c->off) / page_bytes, in_page = (off - c->off) % page_bytes;
 	bool is_last = page == c->pages - 1;
 	uint64_t data_bytes = c->value_bytes * (is_last ? c->last_values : c->page_values);
-	uint64_t done;
-	size_t n;
 
 	if (in_page == 0)
 		return room < PARQUET_PIECE_MAX ? 0 : parquet_page_header(c, page, to);
-	done = in_page - (is_last ? c->last_head_bytes : c->head_bytes);
-	n = (size_t)u64_min(data_bytes - done, room);
+	uint64_t done = in_page - (is_last ? c->last_head_bytes : c->head_bytes);
+	size_t n = (size_t)u64_min(data_bytes - done, room);
 	if (column->kind != COLUMN_INT8 || column->is_list) {
 		format_content(to, n, w->seed_index, w->pos);
 		return n;

@@ -370,11 +370,10 @@ static struct thrift begin_piece(uint8_t *to)
 static size_t write_file_head(const struct parquet *p, uint8_t *to)
 {
 	struct thrift t = begin_piece(to);
-	unsigned outer;
 
 	thrift_i32(&t, FILE_VERSION, FORMAT_VERSION);
 	thrift_list(&t, FILE_SCHEMA, THRIFT_STRUCT, p->columns.count + 1);
-	outer = thrift_begin_element(&t);
+	unsigned outer = thrift_begin_element(&t);
 	thrift_text(&t, SCHEMA_NAME, "schema");
 	thrift_i32(&t, SCHEMA_CHILDREN, (int32_t)p->columns.count);
 	thrift_end(&t, outer);
@@ -424,13 +423,12 @@ static size_t write_chunk(const struct parquet *p, uint64_t group, unsigned colu
 	const struct column *c = &p->columns.list[column];
 	const int64_t bytes = (int64_t)p->chunks[column].bytes;
 	struct thrift t = begin_piece(to);
-	unsigned chunk, meta;
 
 	if (column == 0)
 		thrift_list(&t, GROUP_COLUMNS, THRIFT_STRUCT, p->columns.count);
-	chunk = thrift_begin_element(&t);
+	unsigned chunk = thrift_begin_element(&t);
 	thrift_i64(&t, CHUNK_FILE_OFFSET, 0);
-	meta = thrift_begin(&t, CHUNK_META);
+	unsigned meta = thrift_begin(&t, CHUNK_META);
 	thrift_i32(&t, META_TYPE, type_of(c));
 	thrift_list(&t, META_ENCODINGS, THRIFT_I32, 1);
 	thrift_i32_element(&t, ENCODING_PLAIN);
@@ -469,11 +467,10 @@ static size_t write_tail(const struct parquet *p, uint8_t *to)
 static uint64_t groups_from(const struct parquet *p, unsigned column, uint64_t least)
 {
 	uint64_t first = (uint64_t)chunk_offset(p, 0, column);
-	uint64_t before;
 
 	if (least <= first)
 		return p->groups;
-	before = (least - first - 1) / p->group_bytes + 1;
+	uint64_t before = (least - first - 1) / p->group_bytes + 1;
 	return before < p->groups ? p->groups - before : 0;
 }
 
@@ -497,12 +494,11 @@ size_t parquet_page_header(const struct parquet_chunk *c, uint64_t page, uint8_t
 	struct thrift t = begin_piece(to);
 	uint64_t values = page < c->pages - 1 ? c->page_values : c->last_values;
 	int32_t bytes = (int32_t)(values * c->value_bytes);
-	unsigned outer;
 
 	thrift_i32(&t, PAGE_TYPE, PAGE_DATA);
 	thrift_i32(&t, PAGE_RAW_BYTES, bytes);
 	thrift_i32(&t, PAGE_STORED_BYTES, bytes);
-	outer = thrift_begin(&t, PAGE_DATA_HEADER);
+	unsigned outer = thrift_begin(&t, PAGE_DATA_HEADER);
 	thrift_i32(&t, DATA_VALUES, (int32_t)values);
 	thrift_i32(&t, DATA_ENCODING, ENCODING_PLAIN);
 	/* Encodings of levels are required even though there are no levels. */

@@ -79,12 +79,11 @@ static bool parquet_names_ends(const char *rest)
 static bool is_in_range(const struct parquet_name *n, const char *number)
 {
 	size_t digits = digits_of(number);
-	unsigned long v;
 
 	if (digits < n->digits || digits > DIGITS_MAX || !parquet_names_ends(number + digits) ||
 	    (digits > n->digits && *number == '0'))
 		return false;
-	v = strtoul(number, NULL, 10);
+	unsigned long v = strtoul(number, NULL, 10);
 	return v >= n->first && v <= n->last;
 }
 
@@ -254,13 +253,12 @@ static int read_columns(struct footer *t, const struct thrift_field *f)
 
 	for (uint64_t i = 0; i < n && !thrift_failed(&t->in); i++) {
 		struct footer_chunk c = { 0 };
-		int r;
 
 		if (!thrift_enter(&t->in, type))
 			break;
 		read_chunk(&t->in, &c);
 		thrift_leave(&t->in);
-		r = thrift_failed(&t->in) ? 0 : add_chunk(t, &c);
+		int r = thrift_failed(&t->in) ? 0 : add_chunk(t, &c);
 		if (r)
 			return r;
 	}
@@ -390,14 +388,13 @@ static int find_footer(struct look *l, uint64_t *off, uint64_t *bytes)
 {
 	const uint64_t around = PARQUET_MAGIC_BYTES + PARQUET_TAIL_BYTES;
 	uint64_t end = l->file_bytes, tail = end - PARQUET_TAIL_BYTES;
-	const uint8_t *at;
 
 	if (end < around)
 		return look_fail(l, 0,
 				 "a Parquet file has at least %" PRIu64
 				 " bytes, this file has %" PRIu64,
 				 around, end);
-	at = look_at(l, tail, PARQUET_TAIL_BYTES);
+	const uint8_t *at = look_at(l, tail, PARQUET_TAIL_BYTES);
 	if (!at)
 		return l->err->code;
 	if (memcmp(at + 4, "PARE", 4) == 0)
@@ -500,10 +497,9 @@ static uint64_t each_rows(const struct dataset *ds)
 
 	for (uint64_t i = 0; i < ds->files; i++) {
 		struct file_shape shape = { 0 };
-		uint64_t rows;
 
 		scan_index_shape(ds->found, i, &shape);
-		rows = shape.facts[PARQUET_GROUP_ROWS];
+		uint64_t rows = shape.facts[PARQUET_GROUP_ROWS];
 		if (rows == 0 || (i > 0 && rows != each))
 			return 0;
 		each = rows;
