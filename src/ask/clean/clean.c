@@ -40,7 +40,6 @@ static void walk_below(struct clean *c, int parent_fd, const char *name, const s
 	uint64_t manifests = c->manifests;
 	struct stat manifest;
 	char why[128];
-	DIR *dir;
 
 	if (st->st_dev != c->dev) {
 		skip_folder(c, of, "is on another filesystem; clean it separately");
@@ -52,7 +51,7 @@ static void walk_below(struct clean *c, int parent_fd, const char *name, const s
 	}
 
 	int fd = openat(parent_fd, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
-	dir = fd < 0 ? NULL : fdopendir(fd);
+	DIR *dir = fd < 0 ? NULL : fdopendir(fd);
 	if (!dir && fd >= 0)
 		close(fd);
 	if (!dir) {
@@ -135,11 +134,9 @@ void clean_walk(struct clean *c, DIR *dir, struct clean_set *of, unsigned depth)
 		of = NULL;
 	}
 	while ((entry = readdir(dir))) {
-		size_t length;
-
 		if (strcmp(entry->d_name, ".") == 0 || strcmp(entry->d_name, "..") == 0)
 			continue;
-		length = path_append(c, entry->d_name);
+		size_t length = path_append(c, entry->d_name);
 		if (!length) {
 			clean_report_kept(c, entry->d_name, "its path is too long");
 			continue;
@@ -192,7 +189,6 @@ static DIR *clean_open(struct clean *c, const char *directory, struct mlgen_err 
 {
 	size_t length = strlen(directory);
 	struct stat st;
-	DIR *dir;
 
 	while (length > 1 && directory[length - 1] == '/')
 		length--;
@@ -202,7 +198,7 @@ static DIR *clean_open(struct clean *c, const char *directory, struct mlgen_err 
 	}
 	memcpy(c->path, directory, length);
 	c->path[length] = '\0';
-	dir = opendir(c->path);
+	DIR *dir = opendir(c->path);
 	if (!dir && errno == ENOTDIR)
 		mlgen_fail(err, -ENOTDIR,
 			   "%s: is not a directory; name the directory of a dataset "

@@ -180,13 +180,11 @@ static bool drop_bare(const struct clean *c, struct clean_checkpoint *k,
 		      const struct checkpoint *found)
 {
 	struct mlgen_err err = { 0 };
-	int lock_fd;
-	bool was_dropped;
 
 	if (!c->removes || found->place == CHECKPOINT_FINAL || find_maker(k, true, &err) < 0)
 		return false;
-	lock_fd = below_lock(k->in.dir_fd);
-	was_dropped = checkpoint_remove_bare(&k->in, found);
+	int lock_fd = below_lock(k->in.dir_fd);
+	bool was_dropped = checkpoint_remove_bare(&k->in, found);
 	below_unlock(lock_fd);
 	return was_dropped;
 }
@@ -197,11 +195,10 @@ static int read_manifest(const struct clean *c, const struct clean_checkpoint *k
 {
 	char why[160];
 	int fd = below_folder(k->in.dir_fd, found->name);
-	int rc;
 
 	if (fd < 0)
 		return 0;
-	rc = checkpoint_manifest_read(fd, NULL, found, why, sizeof(why));
+	int rc = checkpoint_manifest_read(fd, NULL, found, why, sizeof(why));
 	close(fd);
 	if (rc == -ENOENT)
 		return 0;
@@ -218,7 +215,6 @@ bool clean_checkpoint(struct clean *c, int parent_fd, const char *name)
 	struct clean_checkpoint k = { 0 };
 	struct checkpoint found = { 0 };
 	struct mlgen_err err = { 0 };
-	int rc;
 
 	if (!checkpoint_parse_name(name, &found))
 		return false;
@@ -228,7 +224,7 @@ bool clean_checkpoint(struct clean *c, int parent_fd, const char *name)
 		.is_held = true,
 		.self = c->self,
 	};
-	rc = read_manifest(c, &k, &found, &err);
+	int rc = read_manifest(c, &k, &found, &err);
 	if (rc < 0)
 		clean_fault(c, &err);
 	else if (rc == 0)

@@ -90,11 +90,10 @@ static bool final_path(const struct clean *c, char to[PATH_MAX])
 static int mark_set(struct clean_set *s, struct mlgen_err *err)
 {
 	struct mlgen_err why = { 0 };
-	int rc;
 
 	if (s->is_marked)
 		return 0;
-	rc = manifest_write_at(s->dir_fd, &s->sets[0], false, &why);
+	int rc = manifest_write_at(s->dir_fd, &s->sets[0], false, &why);
 	s->is_marked = rc == 0;
 	return rc == 0 || rc == -ENOSPC || rc == -EDQUOT ? 0 : mlgen_fail(err, rc, "%s", why.text);
 }

@@ -221,14 +221,13 @@ static int make_curve(const struct ask *a, const struct job *j, struct miss_curv
 		      struct mlgen_err *err)
 {
 	struct dataset ds;
-	int rc;
 
 	if (!workload_trains(job_work(j)))
 		return mlgen_fail(err, -EINVAL,
 				  "miss-curve: '%s' has phase=%s and reads no samples in epochs; "
 				  "name a training, such as unet3d.job",
 				  j->name, job_work_name(j));
-	rc = dataset_init(&ds, j, host_job_memory_bytes(a->host), err);
+	int rc = dataset_init(&ds, j, host_job_memory_bytes(a->host), err);
 	if (rc < 0)
 		return rc;
 	rc = dataset_use_existing(&ds, j, err);

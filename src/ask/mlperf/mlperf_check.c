@@ -75,11 +75,10 @@ enum mlperf_state mlperf_check_workload(const struct mlperf_subject *s, struct b
 enum mlperf_state mlperf_check_options(const struct mlperf_subject *s, struct buf *text)
 {
 	struct mlgen_err err = { 0 };
-	int n;
 
 	if (!s->workload)
 		return MLPERF_NONE;
-	n = mlperf_compare(s->job, s->workload, s->ask->env, text, &err);
+	int n = mlperf_compare(s->job, s->workload, s->ask->env, text, &err);
 	if (n < 0)
 		buf_add(text, err.text);
 	else if (n == 0)

@@ -477,7 +477,6 @@ static void explain(FILE *to, const struct comparison *c, const struct compariso
  * in the first document, or -errno with err. */
 static int compare_job(const struct ask *a, struct comparison *c, size_t job, struct mlgen_err *err)
 {
-	struct comparison_rows *rows;
 	unsigned worse = 0;
 
 	c->of[0] = &c->docs[0].records[job];
@@ -490,7 +489,7 @@ static int compare_job(const struct ask *a, struct comparison *c, size_t job, st
 	}
 	if (rc < 0)
 		return rc;
-	rows = mem_zalloc(sizeof(*rows));
+	struct comparison_rows *rows = mem_zalloc(sizeof(*rows));
 	comparison_rows(rows, c);
 	if (a->json)
 		comparison_print_json(a->json, c, rows);

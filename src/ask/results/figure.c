@@ -337,11 +337,10 @@ static int find_metric(struct figure *f, struct mlgen_err *err)
 static const struct mlgen_field *find_option(const char *key)
 {
 	char *lower = mem_strdup(key);
-	const struct mlgen_field *f;
 
 	for (char *c = lower; *c; c++)
 		*c = (char)tolower((unsigned char)*c);
-	f = field_find(job_fields, lower);
+	const struct mlgen_field *f = field_find(job_fields, lower);
 	for (size_t i = 0; !f && engines_built[i]; i++)
 		f = field_find(engines_built[i]->opts, lower);
 	mem_free(lower);

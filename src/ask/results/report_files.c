@@ -252,11 +252,10 @@ int page_files(const struct ask *a, const struct question *q, const char *answer
 	       FILE *to, struct mlgen_err *err)
 {
 	struct html h;
-	int rc;
 
 	html_init(&h, q ? q->option : "run");
 	html_set_title(&h, a->set->settings.title, a->set->settings.note);
-	rc = html_set_answer(&h, answer, bytes, err);
+	int rc = html_set_answer(&h, answer, bytes, err);
 	for (size_t i = 0; rc == 0 && q && q->shows_documents && i < a->set->file_count; i++) {
 		struct results_file f;
 

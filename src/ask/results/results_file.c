@@ -21,9 +21,7 @@
 
 static const char *resolved_option(json_t *job, const char *option)
 {
-	json_t *all = json_object_get(job, "options_resolved");
-
-	return json_string_value(json_object_get(all, option));
+	return json_string_value(json_object_get(json_object_get(job, "options_resolved"), option));
 }
 
 /* The number at a key; 0 if it is null or missing. */
@@ -402,13 +400,12 @@ static int read_records(struct results_file *f, struct mlgen_err *err)
 static void init_file(struct results_file *f, const char *path)
 {
 	struct buf shown = { 0 };
-	const char *slash;
 
 	memset(f, 0, sizeof(*f));
 	printable_add(&shown, path);
 	f->path = path;
 	f->shown = buf_detach(&shown);
-	slash = strrchr(f->shown, '/');
+	const char *slash = strrchr(f->shown, '/');
 	f->name = slash && slash[1] ? slash + 1 : f->shown;
 }
 

@@ -147,7 +147,6 @@ static double supply_margin(const struct find_max *f, const struct job_result *r
 static void append_result(struct buf *out, const struct job_result *r)
 {
 	char text[UNITS_TEXT_BYTES];
-	double rate;
 
 	if (job_result_has_accelerators(r)) {
 		buf_addf(out, "%s AU", find_au_text(text, r->ml.au_percent));
@@ -155,7 +154,7 @@ static void append_result(struct buf *out, const struct job_result *r)
 			buf_addf(out, " (target %g%%: missed)", r->ml.target_au_percent);
 		return;
 	}
-	rate = r->work->asked->bytes_per_sec(r);
+	double rate = r->work->asked->bytes_per_sec(r);
 	const struct rate_unit unit = show_rate_unit(rate);
 	buf_add(out, show_rate(text, &unit, rate));
 }
