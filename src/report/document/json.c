@@ -503,7 +503,6 @@ int json_each_new(struct json_each **out, const struct jobset *set, unsigned ran
 		  unsigned processes, struct mlgen_err *err)
 {
 	const char *directory = set->settings.json_each;
-	struct json_each *e;
 	char way[DIRS_WAY_BYTES], other[NAME_MAX + 1];
 
 	*out = NULL;
@@ -524,7 +523,7 @@ int json_each_new(struct json_each **out, const struct jobset *set, unsigned ran
 				  "of %u process%s, would leave it among its documents; move "
 				  "it, or name another directory",
 				  directory, other, processes, processes == 1 ? "" : "es");
-	e = mem_zalloc(sizeof(*e));
+	struct json_each *e = mem_zalloc(sizeof(*e));
 	e->set = set;
 	e->processes = processes;
 	if (snprintf(e->path, sizeof(e->path), "%s/rank-%u.json", directory, rank) >= PATH_MAX) {

@@ -16,18 +16,15 @@
 
 void track_follow(struct track *t, const struct live *now, bool all_hists)
 {
-	const struct live *last;
-	struct live *l;
-
 	if (t->count == 0 || t->phase != now->phase) {
 		t->phase = now->phase;
 		t->begin_ns = now->now_ns;
 		t->next = t->count = 0;
 	}
-	last = &t->snapshots[(t->next + TRACK_SNAPSHOTS - 1) % TRACK_SNAPSHOTS];
+	const struct live *last = &t->snapshots[(t->next + TRACK_SNAPSHOTS - 1) % TRACK_SNAPSHOTS];
 	if (t->count > 0 && now->now_ns < last->now_ns + SNAPSHOT_NS)
 		return;
-	l = &t->snapshots[t->next];
+	struct live *l = &t->snapshots[t->next];
 	if (all_hists)
 		live_hists_new(l);
 	else if (now->stall && !l->stall)

@@ -33,9 +33,8 @@ struct status_figure {
 
 static void format_text(const struct status_figure *f)
 {
-	const char *text = *(const char *const *)live_now(f->row, f->span);
-
-	snprintf(f->out, STATUS_FIGURE_BYTES, "%s", text);
+	snprintf(f->out, STATUS_FIGURE_BYTES, "%s",
+		 *(const char *const *)live_now(f->row, f->span));
 }
 
 static void format_choice(const struct status_figure *f)
@@ -351,12 +350,11 @@ static void format_hanging(const struct live *now, size_t room, char out[STATUS_
 	int head = snprintf(out, STATUS_FIGURE_BYTES,
 			    "%s for %" PRIu64 " s: ", opstat_name(now->oldest.op),
 			    (now->now_ns - now->oldest.start_ns) / NS_PER_S);
-	bool is_whole;
 
 	if (room > STATUS_FIGURE_BYTES - 1)
 		room = STATUS_FIGURE_BYTES - 1;
 	room = room > (size_t)head + 16 ? room - (size_t)head : 16;
-	is_whole = len <= room;
+	bool is_whole = len <= room;
 	if (!is_whole)
 		path += len - (room - 3);
 	while (!is_whole && is_inside_letter(*path))

@@ -139,11 +139,10 @@ double view_series_mean(const struct view_series *s, unsigned n)
 static unsigned level_in(double value, double top, unsigned rows, unsigned row)
 {
 	double eighths = value / top * rows * LEVELS;
-	double here;
 
 	if (!(value > 0) || !(top > 0))
 		return 0;
-	here = ceil(eighths) - (double)row * LEVELS;
+	double here = ceil(eighths) - (double)row * LEVELS;
 	return here <= 0 ? 0 : here >= LEVELS ? LEVELS : (unsigned)here;
 }
 
@@ -371,10 +370,9 @@ static unsigned draw_shares(const struct view_pen *pen, const struct shares *sh,
 
 	for (unsigned i = 0; i < ARRAY_LEN(parts); i++) {
 		const char *fill = fills[pen->is_utf8][i < 3 ? i : 3];
-		unsigned to;
 
 		end += isnan(parts[i].percent) ? 0 : parts[i].percent;
-		to = (unsigned)(fmin(fmax(end, 0), 100) / 100 * box.columns + 0.5);
+		unsigned to = (unsigned)(fmin(fmax(end, 0), 100) / 100 * box.columns + 0.5);
 		for (; column < to; column++)
 			pen->put(pen->to, box.row, box.column + column, parts[i].look, fill);
 	}
@@ -453,12 +451,9 @@ static unsigned draw_messages(const struct view_pen *pen, const char *text)
 		starts[n++] = at;
 		end = at;
 	}
-	for (unsigned i = 0; i < n; i++) {
-		int len = (int)strcspn(starts[i], "\n");
-
-		draw_printf(pen, pen->rows - 1 - i, 1, pen->columns - 2, VIEW_POOR, "%.*s", len,
-			    starts[i]);
-	}
+	for (unsigned i = 0; i < n; i++)
+		draw_printf(pen, pen->rows - 1 - i, 1, pen->columns - 2, VIEW_POOR, "%.*s",
+			    (int)strcspn(starts[i], "\n"), starts[i]);
 	return n;
 }
 

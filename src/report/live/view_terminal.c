@@ -159,7 +159,6 @@ int view_terminal_check(struct mlgen_err *err)
 {
 	const char *term = getenv("TERM");
 	int fd = terminal_fd(), known;
-	pid_t group;
 
 	if (fd < 0)
 		return mlgen_fail(err, -ENOTTY,
@@ -173,7 +172,7 @@ int view_terminal_check(struct mlgen_err *err)
 	if (setupterm(NULL, fd, &known) == ERR)
 		return unknown_terminal(err);
 	del_curterm(cur_term);
-	group = tcgetpgrp(fd);
+	pid_t group = tcgetpgrp(fd);
 	if (group > 0 && group != getpgrp())
 		return mlgen_fail(err, -ENOTTY,
 				  "live: mlgen runs in the background and does not own the "
@@ -267,14 +266,13 @@ static bool start_screen(struct view_terminal *t)
 int view_terminal_open(struct view_terminal **out, struct mlgen_err *err)
 {
 	struct view_terminal *t = *out = mem_zalloc(sizeof(*t));
-	int rc;
 
 	t->locale = newlocale(LC_CTYPE_MASK, "", (locale_t)0);
 	if (t->locale)
 		t->before = uselocale(t->locale);
 	t->is_utf8 = !strcmp(nl_langinfo(CODESET), "UTF-8");
 
-	rc = open_files(t, err);
+	int rc = open_files(t, err);
 	if (rc == 0 && (rc = begin_restore(fileno(t->out))) < 0)
 		mlgen_fail(err, rc, "live: the terminal: %s", strerror(-rc));
 	if (rc == 0 && !start_screen(t))

@@ -72,10 +72,9 @@ static const struct outfile {
 static int outfile_reopen(int fd, const char *path)
 {
 	char link[64];
-	int again;
 
 	snprintf(link, sizeof(link), "/proc/self/fd/%d", fd);
-	again = open(link, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+	int again = open(link, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
 	if (again < 0 && path)
 		again = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
 	return again < 0 ? -errno : again;

@@ -143,13 +143,12 @@ static bool is_terminal(dev_t device)
 {
 	unsigned number = major(device);
 	char path[64], target[PATH_MAX];
-	ssize_t n;
 
 	/* tty, console and pts (Documentation/admin-guide/devices.txt) */
 	if (number == 4 || number == 5 || (number >= 136 && number <= 143))
 		return true;
 	snprintf(path, sizeof(path), "/sys/dev/char/%u:%u/subsystem", number, minor(device));
-	n = readlink(path, target, sizeof(target) - 1);
+	ssize_t n = readlink(path, target, sizeof(target) - 1);
 	if (n < 4)
 		return false;
 	target[n] = '\0';

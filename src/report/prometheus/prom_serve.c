@@ -40,14 +40,12 @@ static int parse_address(const char *given, union address *a, socklen_t *bytes,
 			 struct mlgen_err *err)
 {
 	char host[PROM_ADDRESS_BYTES], *end;
-	const char *text;
-
 	const char *colon = strrchr(given, ':');
 	size_t length = colon ? (size_t)(colon - given) : 0;
 	bool is_bracketed = length > 2 && *given == '[' && given[length - 1] == ']';
 	int shown = (int)(is_bracketed ? length - 2 : length);
+	const char *text = colon ? colon + 1 : given;
 
-	text = colon ? colon + 1 : given;
 	if (snprintf(host, PROM_ADDRESS_BYTES, "%.*s", shown, given + is_bracketed) >=
 	    PROM_ADDRESS_BYTES)
 		return address_fail(given, "is not an address", err);

@@ -233,10 +233,8 @@ static double weight_in(const char *accept, const char *type)
 
 bool prom_text_wants_open(const char *accept)
 {
-	double open;
-
 	if (!accept)
 		return false;
-	open = weight_in(accept, "application/openmetrics-text");
+	double open = weight_in(accept, "application/openmetrics-text");
 	return open > 0 && open >= weight_in(accept, "text/plain");
 }
