@@ -24,8 +24,8 @@
 /* Start a thread with a stack of THREAD_STACK_BYTES. 0 or -errno. */
 int thread_start(pthread_t *thread, void *(*main)(void *), void *arg);
 
-/* Yield the CPU once. This does not wait (waiting goes through a clock); it saves a sleep if
- * another thread is about to finish. */
+/* Yield the CPU once. This is not a wait (to wait, use struct clock of clock.h); it saves a
+ * sleep if another thread is about to finish. */
 void thread_yield(void);
 
 /* Check the limit of the main thread's stack, which is ulimit -s. NULL, or a complete error line

@@ -319,7 +319,7 @@ bool connect_read(int fd, void *to, size_t n);
 bool connect_write(int fd, const void *from, size_t n);
 
 /* Try each address of a process in turn; loopback addresses only on the same host. Returns a
- * connected socket, or -1 with the result of each attempt and the advice in `why`. */
+ * connected socket, or -1 with the result of each attempt in `why`, followed by to->way_out. */
 struct connect_to {
 	const struct hello *hello;
 	unsigned rank;

@@ -28,19 +28,19 @@
  * Buffer: a READ or WRITE may be larger than the buffer; its iovec then repeats over the buffer.
  * The bytes of a read are dropped unless the caller provides room for them (`into`). All writes in
  * flight send the same bytes from the start of the buffer, unless the caller provides its own parts
- * (`from`), which it must not change until the operation is returned. With `stamp` each operation
- * that fits has a slice of the buffer to itself. A write from a slice carries a mark at the start
- * of every 4 KiB: its file offset, and the stamp plus the number of the write. No two blocks
- * written are then alike, which matters because storage arrays deduplicate.
+ * (`from`), which it must not change until the operation is returned. With `stamp` the buffer is
+ * divided into slices, and each operation that is no larger than a slice has one to itself. A write
+ * from a slice carries a mark at the start of every 4 KiB: its file offset, and the stamp plus the
+ * number of the write. No two blocks written are then alike, which matters because storage arrays
+ * deduplicate.
  *
  * Batches: an asynchronous engine gets operations in batches. io_submit may hold them back until
  * io_room is 0 or io_reap is called (min 0 is enough). An operation starts when its batch goes out.
  * The time inside the engine's submit is recorded as blocked_ns of the batch's first operation, and
  * the time inside the engine's reap as reap_ns.
  *
- * Idle time: a worker is assumed to do I/O without a pause, so the end of the
- * last call to the engine is recorded as the start of the next operation. After any wait, call
- * io_wake.
+ * Idle time: a worker is assumed to do I/O without a pause, so the end of the last call to the
+ * engine is recorded as the start of the next operation. After any wait, call io_wake.
  *
  * Chains: MLGEN_IO_LINK is only for engines for which io_can_link is true. Submit a chain one
  * operation after the other, with room for all of it and no other call in between; the chain goes
@@ -53,8 +53,8 @@
  * split transfer are returned with -ECANCELED and are not counted. Operations inside the engine are
  * waited for; an engine that only sleeps (ioengine=null) wakes at once. A CLOSE or UNLINK is
  * performed nevertheless, because it releases something. With an engine that has no files, or with
- * `ends_in_time`, the time limit of the stop has the same effect as soon as it has passed, except
- * that flushes are still performed.
+ * `ends_in_time`, reaching the time limit of the stop has the same effect as setting the stop,
+ * except that flushes are still performed.
  *
  * One thread owns an io. No function here allocates after io_new.
  */

@@ -648,10 +648,10 @@ const struct mlgen_field job_fields[] = {
 	  .help = "With cache_directory: keep the contents of the tier for the next run, which checks that they belong to its dataset." },
 	{ "cache_latency", FIELD_TIME_DIST(struct job, cache_latency),
 	  .def = "0", .max = NS_PER_DAY, .unit = "s", .group = "Cache",
-	  .help = "Latency of the tier, a time or a distribution: the tier is only simulated, and uses no memory for samples." },
+	  .help = "Latency of a simulated tier, a time or a distribution. With this option the tier is only simulated and uses no memory for samples." },
 	{ "cache_bandwidth", MLGEN_F_SIZE(struct job, cache_bandwidth_bytes),
 	  .def = "0", .max = MOST_BYTES, .unit = "bytes/s", .group = "Cache",
-	  .help = "Bytes per second that the tier delivers to all read threads together; the tier is only simulated. 0 is no limit." },
+	  .help = "Bytes per second that the tier delivers to all read threads together. With this option the tier is only simulated; 0 is no limit." },
 	{ "cache_substitute", MLGEN_F_ENUM(struct job, cache_substitute, cache_substitutes),
 	  .def = "none", .group = "Cache",
 	  .help = "What to deliver instead of a miss, once the tier is full and would not keep the missed sample.\n"

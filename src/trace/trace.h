@@ -44,8 +44,8 @@ void trace_number_append_signed(struct buf *out, int64_t v);
 
 /*
  * A name costs its own bytes and about 40 bytes of bookkeeping. The text of all names and their
- * bookkeeping are two areas. Each moves to an unnamed file once it exceeds 64 MiB, for which more
- * than a million names are needed. The kernel writes these files out
+ * bookkeeping are two areas. Each area moves to an unnamed file once it exceeds 64 MiB, which takes
+ * more than a million names. The kernel writes these files out
  * when memory is short (base/files.h).
  */
 struct trace_names;

@@ -203,7 +203,8 @@ struct nextuse_config {
 int nextuse_new(struct nextuse **out, const struct nextuse_config *cfg, struct mlgen_err *err);
 void nextuse_free(struct nextuse *n); /* NULL is fine */
 
-/* Go to an epoch (from 0): the first call may name any epoch, later calls the following one. */
+/* Go to an epoch (from 0): the first call may name any epoch, each later call
+ * must name the next one. */
 void nextuse_epoch(struct nextuse *n, uint64_t epoch);
 
 /* Return the number of accesses in this epoch. */

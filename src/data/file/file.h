@@ -63,7 +63,8 @@ struct format_options {
 	/* owned; NULL = none given */
 	char *columns, *read_columns, *scan_key, *hdf5_dataset;
 	/* The pair FROM:TO of a scan of npy files, or NULL. Each file has a twin (scan.h) in part
-	 * 1, and a sample consists of both. Label files of other kinds are in dataset.labels. */
+	 * 1, and a sample consists of both. The labels of other formats are in
+	 * dataset.labels. */
 	char *scan_pair;
 	int access, decompress;
 };
@@ -75,10 +76,9 @@ struct dataset_memo {
 
 /*
  * A format stores samples in one file, or in a data file with index files next to it. Each of these
- * kinds of file is a part. Files
- * are numbered part by part, 0 .. parts x files - 1. Only files of part 0 hold samples. A member
- * marked "owned" is freed with the dataset; one marked "held" is shared, and the dataset has a
- * reference to it.
+ * kinds of file is a part. Files are numbered part by part, 0 .. parts x files - 1. Only files of
+ * part 0 hold samples. A member marked "owned" is freed with the dataset; one marked "held" is
+ * shared, and the dataset has a reference to it.
  */
 struct dataset {
 	const struct format *format;
@@ -330,7 +330,8 @@ struct format {
 	const char *needs;
 	/*
 	 * Optional: compute what all files have in common from ds->options and the sizes, into
-	 * ds->common (fini accepts NULL), and set ds->parts and ds->extent_samples unless they are
+	 * ds->common, which may still be NULL when fini is called, and set ds->parts and
+	 * ds->extent_samples unless they are
 	 * 1. *ds has everything except the number of files. Not called for a scan: the limits of
 	 * mlgen's writer do not apply to other programs' files. 0, or -EINVAL with err: "OPTION:
 	 * what is wrong, what would be right".
@@ -551,7 +552,7 @@ struct scan_index;
  * scan.
  *
  * Results for files that have not changed since an earlier scan come from the scan cache, which
- * then gets the results of this scan. keeps NULL = no cache.
+ * then gets the results of this scan. If `keeps` is NULL, there is no cache.
  */
 int scan_index_new(struct scan_index **out, struct scan *scan, const struct dataset *ds,
 		   enum job_scan_errors errors, const struct scan_cache_request *keeps,
@@ -619,7 +620,7 @@ FILE *look_index_open(const struct look *l,
  * cache. */
 void look_index_close(struct look *l, FILE *f);
 
-/* Set l->note to "PATH: ...", what is wrong with the index. */
+/* Set l->note to "PATH: MESSAGE", where the message says what is wrong with the index. */
 __attribute__((format(printf, 3, 4))) void look_index_note(struct look *l, const char *path,
 							   const char *fmt, ...);
 

@@ -158,8 +158,8 @@ void peers_cut(struct peers *p);
 /*
  * An open loop: due times follow from the rates alone, in the order of the requests, as if storage
  * took no time. A stream that falls behind submits at once, and its latencies count from the due
- * time, so that a stall is not hidden by the requests it held up. A stream obeys both rate and
- * rate_iops. Reads and writes have separate schedules, but are submitted in the order of the
+ * time, so that they include the time for which a stall held requests up. A stream obeys both rate
+ * and rate_iops. Reads and writes have separate schedules, but are submitted in the order of the
  * pattern. A direction that is ahead of its rate therefore delays the other one, which may catch up
  * later.
  */
@@ -618,8 +618,8 @@ void memneed_prepare(struct memneed *n, uint64_t files, uint64_t largest_file_by
 /* Add the memory of a trace: rings of the threads, and the write buffer. */
 void memneed_trace(struct memneed *n);
 
-/* Append one factor of the memory that a job needs, "accelerators=8" or " x bs=1m"; for
- * append_costs of a row. A count of 1 appends nothing. */
+/* Append one factor of the memory that a job needs, such as "accelerators=8" or " x bs=1m".
+ * Called by the append_costs function of an activity. A count of 1 appends nothing. */
 void memneed_append(struct buf *out, const char *option, uint64_t n);
 void memneed_append_bs(struct buf *out, uint64_t bytes);
 
@@ -664,7 +664,7 @@ int memneed_fail_host(const struct memneed_jobs *all, unsigned group,
  * rule's own function composes, because it knows the details. A rule changes nothing but its slot.
  */
 struct rule {
-	/* Line of the dry run's page that shows the result. */
+	/* Label of the line that shows the result in the output of a dry run. */
 	const char *name;
 	/* 0 if the rule holds or does not concern this job, otherwise -errno with err. */
 	int (*ask)(struct slot *s, struct run_shared *run, struct mlgen_err *err);
@@ -709,9 +709,10 @@ struct activity {
 		     struct mlgen_err *err);
 	void (*join)(struct slot *s);
 	/* Compare results between the job's processes once the job has ended: 0, or -errno with
-	 * err, the same in all processes; or NULL. */
+	 * err, the same in all processes. May be NULL. */
 	int (*check)(struct slot *s, struct run_shared *run, struct mlgen_err *err);
-	/* Inspect the files once the job has ended, on the thread that has joined it; or NULL. */
+	/* Inspect the files once the job has ended, on the thread that has joined it. May be
+	 * NULL. */
 	void (*inspect_files)(struct slot *s);
 	void (*fini)(struct slot *s); /* called even if the job never started */
 	/* Any thread, once started. close: end all waits after an error somewhere. wake: make

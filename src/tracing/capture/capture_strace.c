@@ -41,8 +41,8 @@ struct strace_tracer {
 
 /*
  * System calls on files, and the calls that are needed to identify these files. '?' marks calls
- * that some machines lack. Other calls stop the process, too, but are not printed: --seccomp-bpf
- * would avoid these stops, but it cannot attach or detach.
+ * that some machines lack. Other calls stop the process, too, but are not printed. --seccomp-bpf
+ * would avoid these stops, but strace cannot attach or detach with it.
  */
 static const char calls[] =
 	"trace=?open,openat,?openat2,?creat,close,?close_range,?dup,?dup2,dup3,fcntl,read,pread64,"

@@ -123,8 +123,8 @@ static uint32_t begun_by(const struct saves *s, uint64_t ns)
 
 /* ---- samples ---- */
 
-/* Spread a visit over its time, because a file of many samples is read in several steps. `samples`
- * counts from checkpoint to checkpoint here; count_samples() sums the counts. */
+/* Spread a visit over its time, because a file of many samples is read in several steps. Here
+ * `samples` is the number between two checkpoints; count_samples() makes running totals of it. */
 static void spread_visit(struct saves *s, const struct visit *x)
 {
 	double span = (double)(x->end_ns - x->start_ns), before = 0;
@@ -288,7 +288,7 @@ static void add_step(struct save_reader *g, const struct trace_record *r)
 		return;
 	uint32_t begun = begun_by(s, end - (end > 0));
 	uint32_t next = begun == s->count ? 0 : begun + 1;
-	/* `steps` counts from checkpoint to checkpoint here; saves_read() sums the counts. */
+	/* Here `steps` is the number between two checkpoints; saves_read() makes running totals. */
 	if (next < s->count)
 		s->at[next].steps++;
 	if (begun < s->count && end < s->at[begun].end_ns)

@@ -176,7 +176,7 @@ static double against_percent(const struct pulse_batch *at, size_t count, uint64
 }
 
 /*
- * Each of PyTorch's workers reads equally many batches ahead. A worker hands its first batch on
+ * All PyTorch workers read the same number of batches ahead. A worker hands its first batch on
  * through shared memory, which takes tens of ms the first time. The pause before its second batch
  * looks as if the worker waited for the rank, although it did not. Therefore raise the window by
  * whole rounds of all workers, as long as the order in most epochs rules out the smaller window.

@@ -48,8 +48,8 @@
  * The slots of a cache with cache_scope=all are divided among the processes of a job: slot s
  * belongs to process s % number of processes. All processes make all decisions in the order of the
  * plan, and therefore know who has what. Only requests for the bytes of a unit travel over TCP; the
- * process that holds the unit replies with its bytes, or that they are not present
- * (tier_internal.h).
+ * process that holds the unit replies with its bytes, or reports that they are
+ * not present (tier_internal.h).
  *
  * Two processes share a few connections. Each connection carries one request at a time; a thread
  * that finds none free waits for one.
@@ -72,7 +72,7 @@ int tier_peers_open(struct tier_peers **out, const struct job *job, const struct
 /* Free p, which no thread may still use. NULL is fine, here and in all functions on tier_peers. */
 void tier_peers_free(struct tier_peers *p);
 
-/* File descriptors for both directions and the listening sockets. */
+/* Number of file descriptors for connections in both directions and for listening sockets. */
 uint64_t tier_peers_files(const struct job *job);
 
 /* ---- the cache between a training's sampler and its storage ---- */
@@ -88,8 +88,8 @@ uint64_t tier_peers_files(const struct job *job);
  * hit whose bytes are not present yet is read from storage and counted as late; a fill that has no
  * room now is skipped and counted as dropped. A read never returns the bytes of another unit.
  *
- * Evaluations are not cached. A unit is read whole, by requests of bs bytes as access=plain does,
- * whatever access= says.
+ * Evaluations are not cached. A unit is always read whole, in requests of bs bytes; the job's
+ * access= is ignored.
  */
 struct tier;
 
@@ -139,8 +139,8 @@ void tier_abort(struct tier *t);
  * and the caller, which must have joined the clock, waits for it. 0, or -errno with err. */
 int tier_warm(struct tier *t, struct mlgen_err *err);
 
-/* Decide the accesses that ranks of other processes make after the last access of this process.
- * Call between epochs. NULL is fine. */
+/* Make the decisions for accesses by ranks of other processes that come after the last access of
+ * this process. Call between epochs. NULL is fine. */
 void tier_decide_remaining(struct tier *t);
 
 /* Implements importance_cached_fn. Call between epochs, after tier_decide_remaining. */
