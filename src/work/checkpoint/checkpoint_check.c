@@ -38,8 +38,7 @@
 /* Is the option set for several jobs? Some of them may not need it. */
 static bool is_shared(const struct job *j, const char *option)
 {
-	const struct mlgen_field *f = field_find(job_fields, option);
-	const char *how = j->origins[f - job_fields].how;
+	const char *how = j->origins[field_find(job_fields, option) - job_fields].how;
 
 	return strcmp(how, "[global]") == 0 || strncmp(how, "[model=", strlen("[model=")) == 0;
 }

@@ -283,10 +283,10 @@ static int look_at_file(const struct iofiles_look *x, struct iofile *file, struc
 	bool writes = job_writes(x->job);
 	char way[DIRS_WAY_BYTES];
 	struct stat st;
-	int error, r;
 
 	if (stat(file->path, &st) == 0) {
-		r = set_kind(x, file, &st, err);
+		int r = set_kind(x, file, &st, err);
+
 		/* Refuse missing permissions now rather than in the middle of the run. */
 		if (r ||
 		    faccessat(AT_FDCWD, file->path, writes ? R_OK | W_OK : R_OK, AT_EACCESS) == 0)
@@ -294,7 +294,7 @@ static int look_at_file(const struct iofiles_look *x, struct iofile *file, struc
 		return mlgen_fail(err, -errno, "%s: cannot be %s: %s", file->path,
 				  writes ? "written" : "read", strerror(errno));
 	}
-	error = errno;
+	int error = errno;
 	if (error == ENOENT)
 		return set_missing(x, file, err);
 	return mlgen_fail(err, -error, "%s: %s%s", file->path, strerror(error),
@@ -367,14 +367,13 @@ static int set_region(const struct iofiles_look *x, struct iofile *file, struct 
 	const struct job *j = x->job;
 	bool is_real = !file->is_missing && file->kind != IOFILE_CHAR && job_touches_files(j);
 	int r = is_real ? 0 : set_bytes_from_job(x, file, err);
-	uint64_t limit, off, room;
 
 	if (r)
 		return r;
-	limit = j->filesize_bytes ? j->filesize_bytes : file->bytes;
+	uint64_t limit = j->filesize_bytes ? j->filesize_bytes : file->bytes;
 	if (limit > file->bytes)
 		return too_small(file, limit, err);
-	off = j->offset.bytes;
+	uint64_t off = j->offset.bytes;
 	if (j->offset.percent > 0) {
 		/* A multiple of the smallest request, as O_DIRECT needs it. */
 		off = percent_of(limit, j->offset.percent);
@@ -394,7 +393,7 @@ static int set_region(const struct iofiles_look *x, struct iofile *file, struct 
 				  units_format_size(from, off), units_format_size(end, limit),
 				  file->path);
 	}
-	room = limit - off;
+	uint64_t room = limit - off;
 	file->region = (struct pattern_region){ .off = off, .bytes = room };
 	if (j->size.percent > 0) {
 		uint64_t part = percent_of(limit, j->size.percent);
@@ -470,7 +469,6 @@ int iofiles_init(struct iofiles *f, const struct iofiles_request *req, struct ml
 {
 	struct iofiles_look x = { .req = req, .job = req->job, .f = f };
 	struct ionames names;
-	int r;
 
 	*f = (struct iofiles){ .guards = req->guards };
 	if (req->readonly && job_writes(req->job))
@@ -478,7 +476,7 @@ int iofiles_init(struct iofiles *f, const struct iofiles_request *req, struct ml
 			err, -EROFS,
 			"readonly: job '%s' writes; run it without --readonly, or with rw=read",
 			req->job->name);
-	r = ionames_init(&names, req->job, err);
+	int r = ionames_init(&names, req->job, err);
 	if (r == 0) {
 		f->count = names.paths.count;
 		f->files = mem_array(f->count, sizeof(*f->files));

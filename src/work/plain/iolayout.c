@@ -146,7 +146,6 @@ static int open_new(struct newfile *x, struct pool_worker *w, const struct iopar
 		    struct mlgen_err *err)
 {
 	const struct ioparts *all = w->owner;
-	int r;
 
 	*x = (struct newfile){ .maker = all->maker,
 			       .w = w,
@@ -158,7 +157,7 @@ static int open_new(struct newfile *x, struct pool_worker *w, const struct iopar
 					 .mode = 0666 },
 			       .is_piece = true };
 	newfile_temporary(w->part, x->path, &iopart_kind);
-	r = pool_do(w, MLGEN_OPEN, &x->file);
+	int r = pool_do(w, MLGEN_OPEN, &x->file);
 	return r < 0 ? newfile_failed(x, opstat_name(MLGEN_OPEN), r, err) : 0;
 }
 
@@ -241,7 +240,6 @@ static int iopart_fill(struct pool_worker *w, uint64_t index, struct mlgen_err *
 	struct ioparts *p = w->owner;
 	struct iopart *part = &p->list[BISECT(i, 1, p->count, p->list[i].first_piece > index) - 1];
 	struct newfile x;
-	uint64_t left;
 	int r = open_new(&x, w, part, 0, err);
 
 	if (r)
@@ -249,7 +247,8 @@ static int iopart_fill(struct pool_worker *w, uint64_t index, struct mlgen_err *
 	r = iocontent_fill_piece(&x, index - part->first_piece, err);
 	/* The worker of the last piece syncs the writes of all workers, and the file's size and
 	 * times. */
-	left = r ? 0 : atomic_fetch_sub_explicit(&part->pieces_left, 1, memory_order_acq_rel);
+	uint64_t left =
+		r ? 0 : atomic_fetch_sub_explicit(&part->pieces_left, 1, memory_order_acq_rel);
 	r = newfile_end(&x, r, left == 1, err);
 	if (r == 0 && left == 1)
 		part->file->is_missing = false; /* no other thread reads is_missing now */
@@ -280,12 +279,11 @@ static void list_folders(struct layout *x)
 {
 	for (size_t i = 0; i < x->f->count; i++) {
 		const struct iofile *file = &x->f->files[i];
-		char *path;
 		size_t k = 0;
 
 		if (!file->is_missing)
 			continue;
-		path = iofiles_folder(file->path);
+		char *path = iofiles_folder(file->path);
 		while (k < x->folders.count && strcmp(x->folders.at[k].path, path) != 0)
 			k++;
 		if (k == x->folders.count)
@@ -422,7 +420,6 @@ static int make_parts(struct layout *x, struct mlgen_err *err)
 	const struct iofiles *f = x->f;
 	struct filemaker *m = &x->maker;
 	uint64_t bytes = 0;
-	int r;
 
 	for (size_t i = 0; i < f->count; i++)
 		bytes += f->files[i].bytes;
@@ -434,7 +431,7 @@ static int make_parts(struct layout *x, struct mlgen_err *err)
 	x->l->started = true;
 	if (!x->parts.has_content)
 		return filemaker_run(m, &make, iolayout_announce, x, err);
-	r = pool_run(&m->pool, &make, err);
+	int r = pool_run(&m->pool, &make, err);
 	return r ? r : filemaker_run(m, &fill, iolayout_announce, x, err);
 }
 
@@ -471,10 +468,9 @@ static int run_check(struct iofiles *f, const struct iofiles_request *req,
 {
 	struct iolayout l = { .req = req };
 	struct layout x = { .f = f, .l = &l };
-	int r;
 
 	list_folders(&x);
-	r = check(&x, err);
+	int r = check(&x, err);
 	folders_fini(&x);
 	return r;
 }
@@ -501,14 +497,13 @@ int iolayout_run(struct iofiles *f, struct iolayout *l, struct mlgen_err *err)
 						 .engine_opts = j->engine_opts,
 						 .clock = l->clock } } };
 	int r = recheck_missing(f, err);
-	uint64_t missing_files;
 
 	l->made_files = l->made_bytes = 0;
 	l->started = false;
 	if (r || f->missing_files == 0)
 		return r;
 	filemaker_init(&x.maker, iofiles_largest_missing(f));
-	missing_files = f->missing_files;
+	uint64_t missing_files = f->missing_files;
 	list_folders(&x);
 	r = check_writable(&x, err);
 	if (r == 0)

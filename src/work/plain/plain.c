@@ -383,10 +383,9 @@ static void plain_check(const struct job *j, struct diag *d)
 void plain_need(struct memneed *n, const struct job *j, size_t files)
 {
 	unsigned depth = job_depth(j);
-	uint64_t each = files * FILE_BYTES + depth * REQUEST_BYTES;
 	uint64_t buffer = stream_buffer_bytes(j, depth);
 
-	memneed_threads(n, j->numjobs, each);
+	memneed_threads(n, j->numjobs, files * FILE_BYTES + depth * REQUEST_BYTES);
 	if (job_touches_files(j) || job_writes(j))
 		memneed_buffers(n, j, j->numjobs, buffer, job_writes(j));
 	else

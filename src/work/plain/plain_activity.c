@@ -196,11 +196,10 @@ static int plain_activity_prepare(struct slot *s, struct run_shared *run, struct
 {
 	struct iofiles_request req = request_of(s, run);
 	struct iolayout layout = { .req = &req, .clock = run->cfg.clock, .progress = &s->progress };
-	int rc;
 
 	iofiles_fini(&plain_of(s)->files);
 	atomic_store(&s->phase, LIVE_PREPARE);
-	rc = iofiles_init(&plain_of(s)->files, &req, err);
+	int rc = iofiles_init(&plain_of(s)->files, &req, err);
 	if (rc == 0)
 		rc = iolayout_run(&plain_of(s)->files, &layout, err);
 	plain_of(s)->made_files += layout.made_files;
@@ -241,12 +240,11 @@ static int plain_start(struct slot *s, struct run_shared *run, uint64_t now_ns,
 {
 	struct plain *p = plain_of(s);
 	bool drops_cache = s->job->invalidate != INVALIDATE_NONE && slot_touches_files(s);
-	int rc;
 
 	if (s->job->create_only)
 		return 0;
-	rc = streams_init(&p->streams, s->job, &stream_pattern, s->job->numjobs, &p->files,
-			  run->cfg.clock, &run->failure, &run->interrupted, err);
+	int rc = streams_init(&p->streams, s->job, &stream_pattern, s->job->numjobs, &p->files,
+			      run->cfg.clock, &run->failure, &run->interrupted, err);
 	if (rc < 0)
 		return rc;
 	slot_join_hosts(s, run, &p->streams.peers);

@@ -39,19 +39,17 @@ int stream_open_io(struct stream *s, const struct stream_needs *needs, struct ml
 			.stop = s->all->stop },
 	};
 	size_t bytes;
-	void *buffer;
-	int rc;
 
 	if (needs->writes)
 		cfg.io.stamp = rng_u64(j->randseed, RNG_CONTENT, s->index) | 1;
 	snprintf(cfg.role, sizeof(cfg.role), "worker %" PRIu64, s->index);
 	cfg.list = s->all->workers;
 	cfg.has_ramp = j->ramp_time_ns > 0;
-	rc = worker_open(&s->worker, &cfg, err);
+	int rc = worker_open(&s->worker, &cfg, err);
 	if (rc < 0 || !needs->writes)
 		return rc;
 	/* Written bytes are incompressible, and every worker writes different bytes. */
-	buffer = io_buffer(stream_io(s), &bytes);
+	void *buffer = io_buffer(stream_io(s), &bytes);
 	rng_fill(buffer, bytes, j->randseed, RNG_CONTENT, s->index * bytes);
 	return 0;
 }
@@ -136,7 +134,6 @@ static int stream_set_up(struct stream *s, struct mlgen_err *err)
 {
 	const struct job *j = s->all->job;
 	struct stream_needs needs = { .writes = job_writes(j) };
-	int rc;
 
 	s->depth = job_depth(j);
 	/*
@@ -158,7 +155,7 @@ static int stream_set_up(struct stream *s, struct mlgen_err *err)
 	};
 	for (size_t i = 0; i < s->file_count; i++)
 		regions[i] = files[i].region;
-	rc = pattern_new(&s->pattern, &cfg, err);
+	int rc = pattern_new(&s->pattern, &cfg, err);
 	mem_free(regions);
 	if (rc == 0 && s->index == 0) /* the status line shows it */
 		atomic_store(&s->all->bytes, u64_product(pattern_bytes(s->pattern), s->all->count));
@@ -233,7 +230,6 @@ static bool start_together(struct stream *s)
 {
 	struct streams *all = s->all;
 	const struct job *j = all->job;
-	uint64_t start;
 
 	for (;;) { /* startdelay */
 		uint32_t seen = eventcount_get(&all->start_event);
@@ -244,7 +240,7 @@ static bool start_together(struct stream *s)
 	}
 	if (peers_barrier(&all->peers, &decide_start, all) < 0)
 		return false;
-	start = atomic_load(&all->start_ns);
+	uint64_t start = atomic_load(&all->start_ns);
 	s->count_from_ns = start + j->ramp_time_ns;
 	s->end_ns = j->runtime_ns ? s->count_from_ns + j->runtime_ns : UINT64_MAX;
 	io_wake(stream_io(s));
@@ -420,8 +416,6 @@ static uint64_t stream_fill(struct stream *s)
 	uint64_t due_ns = 0;
 
 	while (s->free_count && !must_think(s)) {
-		struct mlgen_file *file;
-
 		if (submit_sync(s))
 			continue;
 		if (!s->has_next && !s->is_exhausted) {
@@ -441,7 +435,7 @@ static uint64_t stream_fill(struct stream *s)
 			io_wake(stream_io(s));
 		}
 		s->has_next = false;
-		file = &s->files[s->next.region];
+		struct mlgen_file *file = &s->files[s->next.region];
 		stream_submit(s, s->next.is_write ? MLGEN_WRITE : MLGEN_READ, file, due_ns);
 		if (s->next.is_write) {
 			s->unsynced++;
@@ -471,13 +465,12 @@ static int reap(struct stream *s, unsigned min, uint64_t deadline_ns)
 	const struct job *j = s->all->job;
 	unsigned max =
 		j->iodepth_batch_complete_max ? (unsigned)j->iodepth_batch_complete_max : s->depth;
-	int n;
 
 	if (min > stream_in_flight(s))
 		min = stream_in_flight(s);
 	if (max < min)
 		max = min;
-	n = io_reap_until(stream_io(s), s->done, min, max, deadline_ns);
+	int n = io_reap_until(stream_io(s), s->done, min, max, deadline_ns);
 	s->unflushed = 0;
 	for (int i = 0; i < n; i++)
 		stream_complete(s, s->done[i]);
@@ -514,10 +507,8 @@ static unsigned min_completions(const struct stream *s)
  */
 static uint64_t submit_and_wait(struct stream *s)
 {
-	uint64_t due_ns;
-
 	s->has_completed = false;
-	due_ns = stream_fill(s);
+	uint64_t due_ns = stream_fill(s);
 	if (s->has_completed)
 		return io_last_ns(stream_io(s));
 	if (stream_in_flight(s)) {
@@ -591,10 +582,9 @@ static void *stream_main(void *arg)
 	struct stream *s = arg;
 	struct streams *all = s->all;
 	struct mlgen_err err = { 0 };
-	int rc;
 
 	clock_join(all->clock);
-	rc = all->kind->set_up(s, &err);
+	int rc = all->kind->set_up(s, &err);
 	if (rc == -ECANCELED && stop_is_set(all->stop))
 		peers_cut(&all->peers); /* nobody has to wait for this stream */
 	else if (rc < 0)

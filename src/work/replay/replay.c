@@ -106,12 +106,11 @@ static void free_trace(struct replay *r)
 static int rule_trace(struct slot *s, struct run_shared *run, struct mlgen_err *err)
 {
 	struct replay *r = replay_of(s);
-	int rc;
 
 	(void)run;
 	free_trace(r);
 	replay_files_init(&r->files, s->job);
-	rc = replay_ops_read(&r->ops, &r->files, s->job, err);
+	int rc = replay_ops_read(&r->ops, &r->files, s->job, err);
 	if (rc < 0)
 		free_trace(r);
 	return rc;
@@ -124,9 +123,7 @@ static bool has_ops(const struct slot *s)
 
 static int rule_readonly(struct slot *s, struct run_shared *run, struct mlgen_err *err)
 {
-	const struct replay_ops *o = &replay_of(s)->ops;
-
-	if (!run->cfg.readonly || !o->writes)
+	if (!run->cfg.readonly || !replay_of(s)->ops.writes)
 		return 0;
 	return mlgen_fail(err, -EROFS, "readonly: %s changes files; run it without --readonly",
 			  s->job->replay_trace);
@@ -134,11 +131,10 @@ static int rule_readonly(struct slot *s, struct run_shared *run, struct mlgen_er
 
 static int rule_engine_writes(struct slot *s, struct run_shared *run, struct mlgen_err *err)
 {
-	const struct replay_ops *o = &replay_of(s)->ops;
 	const struct mlgen_engine *e = s->job->engine;
 
 	(void)run;
-	if (!o->bytes[1] || e->caps & MLGEN_CAP(MLGEN_WRITE))
+	if (!replay_of(s)->ops.bytes[1] || e->caps & MLGEN_CAP(MLGEN_WRITE))
 		return 0;
 	return mlgen_fail(err, -EOPNOTSUPP,
 			  "ioengine: %s cannot write, which %s does; use ioengine=psync", e->name,
@@ -151,12 +147,11 @@ static int rule_direct(struct slot *s, struct run_shared *run, struct mlgen_err 
 	const struct replay_ops *o = &replay_of(s)->ops;
 	struct mlgen_err why = { 0 };
 	uint64_t align_bytes;
-	int rc;
 
 	(void)run;
 	if (!o->is_direct || !slot_touches_files(s))
 		return 0;
-	rc = mount_direct_alignment(s->job->directory, &align_bytes, &why);
+	int rc = mount_direct_alignment(s->job->directory, &align_bytes, &why);
 	if (rc < 0)
 		return mlgen_fail(err, rc,
 				  "%s; block requests bypass the page cache; direct=0 replays them "
@@ -253,10 +248,9 @@ static int replay_activity_prepare(struct slot *s, struct run_shared *run, struc
 	struct replay_files_maker m = { .clock = run->cfg.clock,
 					.progress = &s->progress,
 					.allow_fill = run->cfg.allow_fill };
-	int rc;
 
 	atomic_store(&s->phase, LIVE_PREPARE);
-	rc = replay_files_make(&r->files, &m, err);
+	int rc = replay_files_make(&r->files, &m, err);
 	r->plain.made_files += m.made_files;
 	r->plain.made_bytes += m.made_bytes;
 	if (m.started)

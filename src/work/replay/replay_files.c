@@ -28,13 +28,12 @@ static int with_direct(const struct job *j, int flags, bool was_direct)
 
 int replay_flags(const struct job *j, const struct replay_files *f, uint32_t id, uint32_t traced)
 {
-	const struct replay_file *file = replay_file(f, id);
 	int flags = (int)traced & O_DIRECTORY;
 
 	if (replay_file_is_traced(f, id))
 		return with_direct(j, flags | O_RDONLY | O_CLOEXEC, traced & O_DIRECT);
 	/* A file that is mapped for writing also has to be readable. */
-	if (file->flags & REPLAY_FILE_CHANGED && !(flags & O_DIRECTORY))
+	if (replay_file(f, id)->flags & REPLAY_FILE_CHANGED && !(flags & O_DIRECTORY))
 		flags |= O_RDWR | ((int)traced & (O_CREAT | O_TRUNC | O_SYNC));
 	return with_direct(j, flags | O_CLOEXEC | O_NOFOLLOW, traced & O_DIRECT);
 }
@@ -86,9 +85,7 @@ static int resolve_name(struct replay_files *f, uint32_t id, struct mlgen_err *e
 {
 	size_t bytes;
 	const char *name = trace_names_text(f->names, id, &bytes);
-	struct replay_file *from, *to;
 	char path[PATH_MAX];
-	uint32_t other;
 
 	if (replay_files_path(f, id, path) != 0 || replay_add_steps(path, 0, name) != 0)
 		return mlgen_fail(err, -ENAMETOOLONG,
@@ -100,9 +97,9 @@ static int resolve_name(struct replay_files *f, uint32_t id, struct mlgen_err *e
 		memcpy(path, "/", 2);
 	if (strlen(path) == bytes && memcmp(path, name, bytes) == 0)
 		return 0;
-	other = replay_files_id(f, path, strlen(path));
-	from = replay_file(f, id);
-	to = replay_file(f, other);
+	uint32_t other = replay_files_id(f, path, strlen(path));
+	struct replay_file *from = replay_file(f, id);
+	struct replay_file *to = replay_file(f, other);
 	to->flags |= from->flags;
 	to->bytes = u64_max(to->bytes, from->bytes);
 	from->flags |= REPLAY_FILE_ALIAS;
@@ -358,7 +355,6 @@ static int check_kind(const struct stat *st, const char *name, const struct repl
 	bool is_folder = file->flags & REPLAY_FILE_FOLDER;
 	struct mlgen_err err = { 0 };
 	struct mount m;
-	int r;
 
 	if (S_ISDIR(st->st_mode) && (is_folder || !(file->flags & REPLAY_FILE_READ)))
 		return 0;
@@ -367,7 +363,8 @@ static int check_kind(const struct stat *st, const char *name, const struct repl
 	if (S_ISCHR(st->st_mode) && is_harmless(st->st_rdev))
 		return 0;
 	if (S_ISBLK(st->st_mode) && !is_folder) {
-		r = mount_read(&m, name, &err);
+		int r = mount_read(&m, name, &err);
+
 		if (r == 0)
 			return check_bytes(m.total_bytes, file->bytes, why, size);
 		snprintf(why, size, "%s", strerror(-r));

@@ -144,16 +144,13 @@ static bool fits(const struct replay_file *file, const struct stat *st)
 /* Does the file lack content to read? It does if it was made for a trace that only writes to it. */
 static bool has_holes(const struct file_lookup *x, const struct replay_file *file, const char *name)
 {
-	off_t hole;
-	int fd;
-
 	if (!x->place.is_marked || !(file->flags & REPLAY_FILE_PRESENT) ||
 	    !(file->flags & REPLAY_FILE_READ))
 		return false;
-	fd = openat(x->folder_fd, name, O_RDONLY | O_NONBLOCK | O_NOFOLLOW | O_CLOEXEC);
+	int fd = openat(x->folder_fd, name, O_RDONLY | O_NONBLOCK | O_NOFOLLOW | O_CLOEXEC);
 	if (fd < 0)
 		return false;
-	hole = lseek(fd, 0, SEEK_HOLE);
+	off_t hole = lseek(fd, 0, SEEK_HOLE);
 	close(fd);
 	return hole >= 0 && (uint64_t)hole < file->bytes;
 }
@@ -227,12 +224,10 @@ static int folder_fail(const struct file_lookup *x, int code, struct mlgen_err *
 static int open_folder(struct file_lookup *x, const char **name)
 {
 	const char *below = x->path + replay_root(x->f->directory);
-	const char *slash;
-	size_t bytes;
 
 	below += *below == '/';
-	slash = strrchr(below, '/');
-	bytes = slash ? (size_t)(slash - below) : 0;
+	const char *slash = strrchr(below, '/');
+	size_t bytes = slash ? (size_t)(slash - below) : 0;
 	*name = slash ? slash + 1 : below;
 	if (x->folder_fd == -EBADF || strncmp(x->folder, below, bytes) != 0 || x->folder[bytes]) {
 		if (x->folder_fd >= 0)
@@ -249,7 +244,6 @@ static int look_at_file(struct file_lookup *x, uint32_t id, struct mlgen_err *er
 	struct replay_file *file = replay_file(x->f, id);
 	const char *name;
 	struct stat st;
-	int r;
 
 	file->flags &= ~(unsigned)REPLAY_FILE_MISSING;
 	if (x->place.is_empty) {
@@ -257,7 +251,7 @@ static int look_at_file(struct file_lookup *x, uint32_t id, struct mlgen_err *er
 		return 0;
 	}
 	replay_files_path(x->f, id, x->path); /* cannot fail: its length was checked */
-	r = open_folder(x, &name);
+	int r = open_folder(x, &name);
 	if (r == -ENOENT || r == -ENOTDIR) {
 		/* If the trace makes the folder of a file, the folder above it has to exist. */
 		size_t made_above = replay_names_made_above(x->f, id);
@@ -357,11 +351,10 @@ int replay_files_check_room(const struct replay_files *f, bool allow_fill, struc
 		.or_fill = ", or --allow_fill"
 	};
 	struct mount m;
-	int r;
 
 	if (!f->missing_files || !job_touches_files(f->job))
 		return 0;
-	r = mount_read(&m, f->directory, err);
+	int r = mount_read(&m, f->directory, err);
 	if (r)
 		return r;
 	room.free_bytes = m.free_bytes;
@@ -470,15 +463,14 @@ static int replay_part_folder(struct pool_worker *w, uint64_t index, struct mlge
 	uint32_t id = (uint32_t)index + 1;
 	unsigned flags = file_of(w, id)->flags;
 	bool is_made = flags & REPLAY_FILE_FOLDER && flags & REPLAY_FILE_PRESENT;
-	size_t bytes, root = replay_root(p->f->directory);
 
 	if (!replay_file_is_below(p->f, id) || (flags & REPLAY_FILE_PRESENT && !is_made))
 		return 0;
 	if (replay_files_path(p->f, id, w->path) != 0)
 		return 0;
-	bytes = replay_names_made_above(p->f, id);
+	size_t bytes = replay_names_made_above(p->f, id);
 	if (bytes)
-		w->path[root + bytes] = '\0';
+		w->path[replay_root(p->f->directory) + bytes] = '\0';
 	bytes = strlen(w->path);
 	if (is_made && bytes + 1 < sizeof(w->path))
 		memcpy(w->path + bytes, "/", 2);
@@ -490,16 +482,14 @@ static int replay_part_make(struct pool_worker *w, uint64_t index, struct mlgen_
 	uint32_t id = (uint32_t)index + 1;
 	unsigned flags = file_of(w, id)->flags;
 	bool has_content = flags & REPLAY_FILE_READ;
-	struct newfile x;
-	int r;
 
 	if (!(flags & REPLAY_FILE_MISSING) || flags & REPLAY_FILE_FOLDER ||
 	    replay_part_is_large(w->owner, id))
 		return 0;
-	r = prepare_paths(w, id, err);
+	int r = prepare_paths(w, id, err);
 	if (r)
 		return r;
-	x = part_of(w, id, O_CREAT | O_EXCL);
+	struct newfile x = part_of(w, id, O_CREAT | O_EXCL);
 	r = open_new(&x, err);
 	if (r)
 		return r;
@@ -523,13 +513,12 @@ static int replay_part_make(struct pool_worker *w, uint64_t index, struct mlgen_
 static int replay_part_begin(struct pool_worker *w, uint64_t index, struct mlgen_err *err)
 {
 	const struct replay_parts *p = w->owner;
-	struct newfile x;
 	int r = prepare_paths(w, p->large, err);
 
 	(void)index;
 	if (r)
 		return r;
-	x = part_of(w, p->large, O_CREAT | O_EXCL);
+	struct newfile x = part_of(w, p->large, O_CREAT | O_EXCL);
 	r = open_new(&x, err);
 	if (r)
 		return r;
@@ -539,20 +528,18 @@ static int replay_part_begin(struct pool_worker *w, uint64_t index, struct mlgen
 static int replay_part_piece(struct pool_worker *w, uint64_t index, struct mlgen_err *err)
 {
 	struct replay_parts *p = w->owner;
-	struct newfile x;
-	uint64_t left;
 	int r = prepare_paths(w, p->large, err);
 
 	if (r)
 		return r;
-	x = part_of(w, p->large, 0);
+	struct newfile x = part_of(w, p->large, 0);
 	x.is_piece = true;
 	r = pool_do(w, MLGEN_OPEN, &x.file);
 	if (r < 0)
 		return newfile_failed(&x, opstat_name(MLGEN_OPEN), r, err);
 	r = iocontent_fill_piece(&x, index, err);
 	/* The worker of the last piece syncs the whole file, with its size and times. */
-	left = r ? 0 : atomic_fetch_sub_explicit(&p->pieces_left, 1, memory_order_acq_rel);
+	uint64_t left = r ? 0 : atomic_fetch_sub_explicit(&p->pieces_left, 1, memory_order_acq_rel);
 	r = newfile_end(&x, r, left == 1, err);
 	if (r == 0 && left == 1)
 		clear_missing(w, p->large);
@@ -562,13 +549,12 @@ static int replay_part_piece(struct pool_worker *w, uint64_t index, struct mlgen
 static int replay_part_drop(struct pool_worker *w, uint64_t index, struct mlgen_err *err)
 {
 	const struct replay_parts *p = w->owner;
-	struct newfile x;
 	int r = prepare_paths(w, p->large, err);
 
 	(void)index;
 	if (r)
 		return r;
-	x = part_of(w, p->large, 0);
+	struct newfile x = part_of(w, p->large, 0);
 	r = pool_do(w, MLGEN_UNLINK, &x.file);
 	return r == -ENOENT ? 0 : r;
 }
@@ -635,11 +621,10 @@ static int make_large(struct replay_making *x, uint32_t id, struct mlgen_err *er
 	const struct pool_task begin = { replay_part_begin, &x->parts, 1 };
 	const struct pool_task drop = { replay_part_drop, &x->parts, 1 };
 	struct pool_config pool = x->maker.pool;
-	int r;
 
 	x->parts.large = id;
 	atomic_store_explicit(&x->parts.pieces_left, pieces, memory_order_relaxed);
-	r = pool_run(&pool, &begin, err);
+	int r = pool_run(&pool, &begin, err);
 	if (r == 0)
 		r = run_task(x, replay_part_piece, pieces, err);
 	if (r == 0)

@@ -64,11 +64,9 @@ static void replay_slices_stretch(struct replay_slices *s, double seconds)
 
 void replay_slices_add(struct replay_slices *s, double at, uint64_t bytes)
 {
-	size_t i;
-
 	while (at >= s->seconds * REPLAY_SLICES)
 		replay_slices_fold(s);
-	i = (size_t)(at / s->seconds);
+	size_t i = (size_t)(at / s->seconds);
 	if (i >= REPLAY_SLICES)
 		i = REPLAY_SLICES - 1;
 	s->slices[i].done_ios++;
@@ -279,20 +277,17 @@ static struct replay_handle *lane_open(struct lane *l, uint32_t id, int flags,
 				       const struct replay_op *of)
 {
 	struct replay_handle *h = replay_handles_acquire(&l->handles, id);
-	struct io_op *op;
-	struct lane_op *lo;
-	int64_t rc;
 
 	/* There are as many handles as files are open at once in the trace, plus one. */
 	if (!h)
 		return NULL;
 	h->file = (struct mlgen_file){ .path = h->path, .fd = -1, .flags = flags, .mode = 0644 };
 	replay_files_path(l->all->files, id, h->path);
-	op = lane_get_op(l, MLGEN_OPEN, &h->file);
-	lo = op->owner;
+	struct io_op *op = lane_get_op(l, MLGEN_OPEN, &h->file);
+	struct lane_op *lo = op->owner;
 	lo->is_extra = !of;
 	lo->may_fail = of && of->flags & REPLAY_MAY_FAIL;
-	rc = lane_do(l, op);
+	int64_t rc = lane_do(l, op);
 	if (rc < 0)
 		replay_handles_release(&l->handles, h);
 	return rc < 0 ? NULL : h;
@@ -301,13 +296,11 @@ static struct replay_handle *lane_open(struct lane *l, uint32_t id, int flags,
 /* Close a file. With is_extra the trace has no such close. */
 static void lane_close(struct lane *l, struct replay_handle *h, bool is_extra)
 {
-	struct io_op *op;
-
 	while (h->in_flight && lane_reap(l, 1, CLOCK_NEVER) >= 0)
 		;
 	if (h->in_flight)
 		return;
-	op = lane_get_op(l, MLGEN_CLOSE, &h->file);
+	struct io_op *op = lane_get_op(l, MLGEN_CLOSE, &h->file);
 	((struct lane_op *)op->owner)->is_extra = is_extra;
 	lane_do(l, op);
 	replay_handles_release(&l->handles, h);
@@ -320,13 +313,11 @@ static void lane_begin_named(struct lane *l, const struct replay_op *op)
 {
 	struct replay_handle *h =
 		op->op == MLGEN_STAT ? replay_handles_find(&l->handles, op->file) : NULL;
-	struct io_op *io;
-	struct lane_op *lo;
 
 	replay_files_path(l->all->files, op->file, l->path);
 	l->named = (struct mlgen_file){ .path = l->path, .fd = -1, .mode = 0755 };
-	io = lane_get_op(l, op->op, h ? &h->file : &l->named);
-	lo = io->owner;
+	struct io_op *io = lane_get_op(l, op->op, h ? &h->file : &l->named);
+	struct lane_op *lo = io->owner;
 	lo->may_fail = op->flags & REPLAY_MAY_FAIL;
 	if (op->op == MLGEN_RENAME) {
 		replay_files_path(l->all->files, (uint32_t)op->off, l->path2);
@@ -339,8 +330,6 @@ static void lane_begin_on(struct lane *l, const struct replay_op *op, struct rep
 			  uint64_t due_ns)
 {
 	struct replay_handle *h = replay_handles_find(&l->handles, op->file);
-	struct io_op *io;
-	struct lane_op *lo;
 
 	/* The trace may not show the open. */
 	if (!h)
@@ -351,8 +340,8 @@ static void lane_begin_on(struct lane *l, const struct replay_op *op, struct rep
 			atomic_fetch_add(&turns->done, 1);
 		return;
 	}
-	io = lane_get_op(l, op->op, &h->file);
-	lo = io->owner;
+	struct io_op *io = lane_get_op(l, op->op, &h->file);
+	struct lane_op *lo = io->owner;
 	lo->handle = h;
 	lo->turns = turns;
 	lo->so.due_ns = due_ns;
@@ -460,12 +449,10 @@ static bool is_ahead(struct lane *l, uint64_t start_ns)
 /* Wait for workers that are more than a second of the trace behind. */
 static void await_slowest(struct lane *l, uint64_t start_ns)
 {
-	uint64_t begin;
-
 	atomic_store_explicit(&l->all->positions[l->s->index], start_ns, memory_order_relaxed);
 	if (!is_ahead(l, start_ns))
 		return;
-	begin = lane_now(l);
+	uint64_t begin = lane_now(l);
 	while (is_ahead(l, start_ns) && !lane_is_over(l))
 		lane_wait(l, lane_now(l) + LOOK_NS);
 	l->figures.waits++;
@@ -516,7 +503,6 @@ static void await_turn(struct lane *l, struct replay_turns *t, const struct repl
 static void lane_next(struct lane *l, const struct replay_op *op)
 {
 	struct replay_turns *turns = l->all->turns;
-	uint64_t due_ns;
 
 	if (turns && l->s->all->job->replay_order == REPLAY_BY_FILE)
 		turns += op->file;
@@ -527,7 +513,7 @@ static void lane_next(struct lane *l, const struct replay_op *op)
 	l->has_batch = false;
 	await_slowest(l, op->start_ns);
 	lane_reap_to(l, (unsigned)u64_min(op->in_flight, l->s->depth - 1));
-	due_ns = due_of(l, op);
+	uint64_t due_ns = due_of(l, op);
 	while (due_ns && lane_now(l) < due_ns && !lane_is_over(l))
 		lane_wait_exactly(l, due_ns);
 	/* The operation begins now: do not use the time at which the previous one ended. */

@@ -85,13 +85,12 @@ void replay_lanes_add(struct replay_lanes *l, const struct trace_record *r)
 	bool is_new = false;
 	uint32_t n = map_number(&l->keys, thread_key(r->pid, r->tid), &is_new);
 	uint64_t end = opkind_end_ns(r);
-	struct lane_thread *t;
 
 	if (is_new)
 		vec_push(&l->threads, (struct lane_thread){ .first_ns = r->start_ns,
 							    .last_ns = end,
 							    .number = n });
-	t = &l->threads.at[n];
+	struct lane_thread *t = &l->threads.at[n];
 	if (r->start_ns < t->first_ns)
 		t->first_ns = r->start_ns;
 	if (end > t->last_ns)
@@ -339,12 +338,12 @@ static uint32_t file_id_of(struct replay_reader *x, uint32_t file)
 {
 	uint32_t *id = &x->ids[file];
 	size_t bytes = 0;
-	const char *name;
 
 	if (!file)
 		return 0;
 	if (!*id) {
-		name = trace_ordered_name(x->ordered, file, &bytes);
+		const char *name = trace_ordered_name(x->ordered, file, &bytes);
+
 		if (!bytes)
 			return 0;
 		*id = x->blocks || is_replayed(name) ? replay_files_id(x->files, name, bytes)
@@ -427,8 +426,6 @@ static int read_entries(struct replay_reader *x, struct mlgen_err *err)
 
 static int begin_records(struct replay_reader *x, struct mlgen_err *err)
 {
-	int rc;
-
 	trace_ordered_free(x->ordered);
 	x->ordered = NULL;
 	replay_blocks_free(x->blocks);
@@ -436,7 +433,7 @@ static int begin_records(struct replay_reader *x, struct mlgen_err *err)
 						   : NULL;
 	mem_free(x->ids);
 	x->ids = NULL;
-	rc = trace_ordered_read(&x->ordered, x->reader, err);
+	int rc = trace_ordered_read(&x->ordered, x->reader, err);
 	if (rc == 0)
 		x->ids = mem_array((size_t)trace_ordered_names(x->ordered) + 1, sizeof(*x->ids));
 	return rc;
@@ -499,10 +496,8 @@ static int first_pass(struct replay_reader *x, const struct trace_record *r, str
 /* Begin an operation. Returns the number of operations in flight at its start. */
 static uint16_t begin_op(struct op_order *s, uint64_t start_ns, uint64_t end_ns)
 {
-	uint64_t n;
-
 	inflight_advance(&s->in_flight, start_ns);
-	n = s->in_flight.count;
+	uint64_t n = s->in_flight.count;
 	inflight_begin(&s->in_flight, end_ns);
 	s->turn++;
 	return (uint16_t)u64_min(n, UINT16_MAX);
@@ -564,11 +559,10 @@ static int spool_record(struct replay_reader *x, const struct trace_record *r,
 			struct mlgen_err *err)
 {
 	struct replay_op op;
-	unsigned worker;
 
 	if (!convert_record(x, r, &op, &x->left))
 		return 0;
-	worker = replay_lanes_of(&x->lanes, r);
+	unsigned worker = replay_lanes_of(&x->lanes, r);
 	if (!replay_opened_add(&x->opened, worker, &op)) {
 		x->left.count[LEFT_CLOSE]++;
 		return 0;
@@ -630,7 +624,6 @@ static int spool_all(struct replay_reader *x, struct mlgen_err *err)
 	struct replay_ops *o = x->o;
 	double seconds = (double)o->span_ns / o->job->replay_speed / 1e9;
 	char left[256];
-	int rc;
 
 	x->workers = mem_array(o->workers, sizeof(*x->workers));
 	if (o->job->replay_order != REPLAY_BY_THREAD) {
@@ -640,7 +633,7 @@ static int spool_all(struct replay_reader *x, struct mlgen_err *err)
 		x->orders = mem_array(x->order_count, sizeof(*x->orders));
 	}
 	o->slice_seconds = seconds > 0 ? seconds / (REPLAY_SLICES * .5) : 1e-9;
-	rc = begin_records(x, err);
+	int rc = begin_records(x, err);
 	if (rc == 0)
 		rc = each_record(x, spool_record, err);
 	if (rc == 0)
@@ -659,10 +652,9 @@ int replay_ops_read(struct replay_ops *o, struct replay_files *files, const stru
 		    struct mlgen_err *err)
 {
 	struct replay_reader x = { .o = o, .files = files };
-	int rc;
 
 	*o = (struct replay_ops){ .job = job, .depth = 1, .align_bytes = REPLAY_ALIGN_MOST };
-	rc = trace_source_open(&x.reader, job->replay_trace, err);
+	int rc = trace_source_open(&x.reader, job->replay_trace, err);
 	if (rc == 0)
 		rc = read_facts(&x, err);
 	if (rc == 0)

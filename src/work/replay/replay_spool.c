@@ -79,14 +79,13 @@ int replay_spool_new(struct replay_spool **out, const char *measured, struct mlg
 {
 	const char *folder = unnamed_folder(measured);
 	int fd = unnamed_open(folder);
-	struct replay_spool *s;
 
 	if (fd < 0)
 		return mlgen_fail(
 			err, fd,
 			"%s: cannot create a temporary file: %s; set TMPDIR to another folder",
 			folder, strerror(-fd));
-	s = mem_zalloc(sizeof(*s));
+	struct replay_spool *s = mem_zalloc(sizeof(*s));
 	s->fd = fd;
 	s->folder = folder;
 	*out = s;
@@ -115,10 +114,8 @@ static uint64_t alloc_chunk(struct replay_spool *s)
 static int write_chunk(const struct replay_spool *s, struct spool_lane *l, uint64_t next,
 		       struct mlgen_err *err)
 {
-	int rc;
-
 	l->chunk->next = next;
-	rc = writeall_at(s->fd, l->chunk, sizeof(*l->chunk), l->at);
+	int rc = writeall_at(s->fd, l->chunk, sizeof(*l->chunk), l->at);
 	if (rc < 0)
 		return mlgen_fail(err, rc,
 				  "%s: cannot write the operations of the trace, 48 bytes each: "

@@ -238,23 +238,21 @@ static int rule_directory(struct slot *s, struct run_shared *run, struct mlgen_e
 static int rule_hold(struct slot *s, struct run_shared *run, struct mlgen_err *err)
 {
 	struct stages stages;
-	int rc;
 
 	if (!trains(s))
 		return 0;
-	rc = train_stages(&stages, s->job, &s->dataset, eval_of(s), 0, err);
+	int rc = train_stages(&stages, s->job, &s->dataset, eval_of(s), 0, err);
 	return rc < 0 ? rc : hold_check(s->job, &stages, run->cfg.host->memory_bytes, err);
 }
 
 static int rule_cache(struct slot *s, struct run_shared *run, struct mlgen_err *err)
 {
 	struct stages stages;
-	int rc;
 
 	(void)run;
 	if (!trains(s) || s->job->cache == CACHE_NONE)
 		return 0;
-	rc = train_stages(&stages, s->job, &s->dataset, eval_of(s), 0, err);
+	int rc = train_stages(&stages, s->job, &s->dataset, eval_of(s), 0, err);
 	return rc < 0 ? rc : tier_check(s->job, &stages, err);
 }
 
@@ -281,14 +279,13 @@ static int rule_direct(struct slot *s, struct run_shared *run, struct mlgen_err 
 {
 	const struct dataset *ds = &s->dataset;
 	char path[PATH_MAX];
-	int n;
 
 	(void)run;
 	if (!slot_touches_files(s) || !s->job->direct)
 		return 0;
 	/* A directory is probed with a temporary file; a scan is probed with its first file,
 	 * because nothing is written there. */
-	n = ds->scan ? dataset_path(ds, 0, path, sizeof(path)) : 0;
+	int n = ds->scan ? dataset_path(ds, 0, path, sizeof(path)) : 0;
 	if (n < 0)
 		return mlgen_fail(err, n, "%s: %s", ds->directory, strerror(-n));
 	return mount_direct_alignment(n ? path : ds->directory, &s->align_bytes, err);
@@ -440,7 +437,6 @@ static uint64_t count_saves(const struct slot *s)
 	const struct job *j = s->job;
 	struct checkpoint_every every;
 	struct pass pass;
-	uint64_t steps;
 
 	if (job_checkpoint_every(j, &every, NULL) < 0 || !every.count)
 		return 0;
@@ -450,7 +446,7 @@ static uint64_t count_saves(const struct slot *s)
 		return 1;
 	if (every.unit == EVERY_EPOCHS)
 		return j->epochs / every.count;
-	steps = j->epochs * pass.sampler.steps;
+	uint64_t steps = j->epochs * pass.sampler.steps;
 	return (j->steps && j->steps < steps ? j->steps : steps) / every.count;
 }
 

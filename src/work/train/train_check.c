@@ -71,10 +71,9 @@ static void note_all_unused(const struct job *j, const char *const options[], si
 static bool is_order(const struct job *j, const char *word)
 {
 	struct buf text = { 0 };
-	bool is_equal;
 
 	job_option_text(j, "shuffle", &text);
-	is_equal = strncmp(buf_str(&text), word, strlen(word)) == 0;
+	bool is_equal = strncmp(buf_str(&text), word, strlen(word)) == 0;
 	buf_fini(&text);
 	return is_equal;
 }
@@ -169,14 +168,13 @@ static int rule_place(struct slot *s, struct run_shared *run, struct mlgen_err *
 {
 	const struct job *j = s->job;
 	struct buf tier = { 0 }, data = { 0 };
-	const char *near = NULL;
 
 	(void)run;
 	if (j->cache == CACHE_NONE || !j->cache_directory || !slot_touches_files(s))
 		return 0;
 	resolve(&tier, j->cache_directory);
 	resolve(&data, dataset_storage_path(&s->dataset));
-	near = how_near(buf_str(&tier), buf_str(&data));
+	const char *near = how_near(buf_str(&tier), buf_str(&data));
 	buf_fini(&tier);
 	buf_fini(&data);
 	if (!near)
@@ -260,7 +258,6 @@ static void train_cache_check(const struct job *j, struct diag *d)
 		"cache_decoded_factor", "cache_verify",    "cache_substitute", "cache_hits_first",
 		"cache_prefetch",
 	};
-	const char *near;
 
 	if (j->cache == CACHE_NONE) {
 		note_all_unused(j, options, ARRAY_LEN(options), "cache=POLICY", d);
@@ -294,7 +291,7 @@ static void train_cache_check(const struct job *j, struct diag *d)
 
 	check_hits_first(j, d);
 	check_directory(j, d);
-	near = j->cache_directory ? how_near(j->cache_directory, j->directory) : NULL;
+	const char *near = j->cache_directory ? how_near(j->cache_directory, j->directory) : NULL;
 	if (near)
 		FAULT(d, j, "cache_directory",
 		      "%s %s the dataset's directory; name a separate directory, such as one on "
@@ -348,11 +345,10 @@ static void check_ready(const struct job *j, struct diag *d)
 	double ranks = (double)j->accelerators;
 	double windows = j->loader == LOADER_PYTORCH ? ranks * (double)j->read_threads : ranks;
 	double batch = (double)j->batch_size;
-	double ready;
 
 	if (j->eval_files)
 		batch = fmax(batch, (double)j->eval_batch_size);
-	ready = (double)j->prefetch * batch * windows;
+	double ready = (double)j->prefetch * batch * windows;
 	if (ready > READY_MAX)
 		FAULT(d, j, "prefetch",
 		      "%.0f samples would be ready at once, but at most %.0f are possible; lower "

@@ -602,8 +602,7 @@ static void append_call(struct buf *line, const char *name, double n)
 		units_human_count(text, (uint64_t)(n + 0.5));
 	else
 		units_sig4(text, n);
-	const char *end = buf_str(line) + line->len;
-	buf_addf(line, "%s%s %s", end[-1] == ':' ? " " : ", ", name, text);
+	buf_addf(line, "%s%s %s", buf_str(line)[line->len - 1] == ':' ? " " : ", ", name, text);
 }
 
 static void append_calls(struct buf *text, const struct plan_report *p)

@@ -438,8 +438,7 @@ static void append_au(struct buf *out, const struct text_block *b, unsigned leng
 {
 	bool brief = length >= NO_BRACKETS;
 	const struct ml_result *ml = b->ml;
-	uint64_t ranks = ml->accelerators ? ml->accelerators : 1;
-	uint64_t counted = ml->counted_steps / ranks;
+	uint64_t counted = ml->counted_steps / u64_max(ml->accelerators, 1);
 
 	if (isnan(ml->demand_bytes_per_sec) && isnan(ml->au_percent))
 		return;

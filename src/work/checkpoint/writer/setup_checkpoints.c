@@ -78,12 +78,11 @@ static int check_alone(const struct slot *s, const struct run_shared *run, struc
 
 	for (size_t i = 0; i < run->cfg.count && rc == 0; i++) {
 		const struct job *other = run->cfg.jobs[i];
-		char *directory;
 
 		if (other == s->job || other->group != s->job->group || !saves(other) ||
 		    !saves(s->job))
 			continue;
-		directory = job_checkpoint_directory(other);
+		char *directory = job_checkpoint_directory(other);
 		if (is_same_directory(directory, s->checkpoint_directory))
 			rc = mlgen_fail(
 				err, -EINVAL,
@@ -165,13 +164,12 @@ int setup_checkpoints_init(struct slot *s, struct mlgen_err *err)
 {
 	const struct job *j = s->job;
 	struct job_checkpoints *c;
-	int rc;
 
 	if (!job_has_checkpoints(j))
 		return 0;
 	c = s->checkpoints = mem_zalloc(sizeof(*c));
 	s->checkpoint_directory = job_checkpoint_directory(j);
-	rc = state_init(&c->state, j, err);
+	int rc = state_init(&c->state, j, err);
 	if (rc == 0)
 		rc = state_of_all_processes(&c->whole, &c->state, err);
 	if (rc)
@@ -253,11 +251,10 @@ static void report_left_alone(const struct slot *s)
 int setup_checkpoints_open(struct slot *s, const struct run_shared *run, struct mlgen_err *err)
 {
 	struct job_checkpoints *c = s->checkpoints;
-	int rc;
 
 	c->content = content_new(writer_span_bytes(s->job), s->job->randseed);
 	c->shards.content = c->whole_shards.content = c->content;
-	rc = checkpoints_open(&c->in_directory, s->checkpoint_directory, &c->whole_shards, err);
+	int rc = checkpoints_open(&c->in_directory, s->checkpoint_directory, &c->whole_shards, err);
 	c->in_directory.replaces = run->cfg.replace;
 	c->in_directory.only_adds = hosts_rank(run->cfg.hosts) != 0;
 	if (rc == 0 && hosts_rank(run->cfg.hosts) == 0) {

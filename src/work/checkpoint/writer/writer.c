@@ -122,7 +122,6 @@ void writer_collect(struct writer *s, struct checkpoints_result *r)
 	bool is_restore = s->cfg.is_restore;
 	struct opstat *t = &s->total;
 	const struct worker *w;
-	double all_seconds;
 
 	report_interrupted(s);
 	add_newest(s);
@@ -132,7 +131,7 @@ void writer_collect(struct writer *s, struct checkpoints_result *r)
 		opstat_merge(t, &w->stat);
 	*r = s->sum;
 	s->sum.items = s->sum.rank_times = (struct metric_list){ 0 };
-	all_seconds = r->completed ? r->first_seconds + s->later_seconds : 0;
+	double all_seconds = r->completed ? r->first_seconds + s->later_seconds : 0;
 	r->seconds_mean = per(all_seconds, (double)r->completed);
 	r->later_seconds =
 		r->completed > 1 ? s->later_seconds / (double)(r->completed - 1) : (double)NAN;
@@ -203,12 +202,12 @@ static int find_ranks(struct writer *s, struct mlgen_err *err)
 		r->files = mem_array(r->file_count, sizeof(*r->files));
 		for (uint64_t k = 0; k < r->file_count; k++) {
 			struct writer_file *file = &r->files[k];
-			uint64_t parts;
 
 			shard_init(&f, s->cfg.set, r->rank, k, 1);
 			file->bytes = f.bytes;
-			parts = writer_is_framework(s) || f.bytes == 0 ? 1
-								       : (f.bytes + bs - 1) / bs;
+			uint64_t parts = writer_is_framework(s) || f.bytes == 0
+						 ? 1
+						 : (f.bytes + bs - 1) / bs;
 			file->writers = parts < s->threads_each ? (uint32_t)parts : s->threads_each;
 			r->bytes += f.bytes;
 		}
@@ -339,7 +338,6 @@ int writer_new(struct writer **out, const struct writer_config *cfg, struct mlge
 {
 	struct writer *s = mem_zalloc(sizeof(*s));
 	const struct job *job = cfg->job;
-	int rc;
 
 	*out = NULL;
 	s->cfg = *cfg;
@@ -351,7 +349,7 @@ int writer_new(struct writer **out, const struct writer_config *cfg, struct mlge
 	s->dirty_bytes = UINT64_MAX;
 	if (cfg->hosts)
 		writer_lead_new(s);
-	rc = find_ranks(s, err);
+	int rc = find_ranks(s, err);
 	if (rc == 0 && !cfg->is_restore)
 		rc = checkpoints_prepare(cfg->checkpoints, err);
 	if (rc == 0) {
@@ -461,13 +459,12 @@ void writer_close(struct writer *s)
 int writer_begin_save(struct writer *s, uint64_t epoch, uint64_t step, struct mlgen_err *err)
 {
 	struct checkpoint k = { .epoch = epoch, .step = step };
-	int rc;
 
 	if (atomic_load(&s->closed))
 		return -EPIPE;
 	if (s->lead)
 		return writer_lead_begin(s, &k);
-	rc = writer_create_next(s, epoch, step, &k, err);
+	int rc = writer_create_next(s, epoch, step, &k, err);
 	if (rc < 0) {
 		writer_record_failed(s, &k, err);
 		return rc;

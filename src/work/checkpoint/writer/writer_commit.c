@@ -575,10 +575,9 @@ static double rank_seconds(const struct writer *s, uint64_t i)
 static void record(struct writer *s, const struct checkpoint_result *r)
 {
 	struct checkpoint_result *to = &s->newest;
-	struct checkpoint_result old;
 
 	pthread_mutex_lock(&s->lock);
-	old = *to;
+	struct checkpoint_result old = *to;
 	*to = *r;
 	memcpy(to->error, old.error, sizeof(to->error));
 	to->snapshot_seconds = old.snapshot_seconds;
@@ -646,11 +645,10 @@ void writer_end_round(struct writer_thread *t)
 {
 	struct writer *s = t->writer;
 	bool is_whole = !atomic_load(&s->is_incomplete);
-	struct checkpoint_result r;
 	uint64_t dirty = 0;
 
 	pthread_mutex_lock(&s->lock);
-	r = s->newest;
+	struct checkpoint_result r = s->newest;
 	pthread_mutex_unlock(&s->lock);
 
 	r.bytes = s->bytes;

@@ -50,7 +50,6 @@ static int set_up(struct writer_thread *t, struct mlgen_err *err)
 					UINT64_MAX - number_of(t)),
 			.stop = s->cfg.stop },
 	};
-	int rc;
 
 	if (t->rank)
 		snprintf(cfg.role, sizeof(cfg.role), "saver %" PRIu64, t->rank->rank);
@@ -58,7 +57,7 @@ static int set_up(struct writer_thread *t, struct mlgen_err *err)
 		snprintf(cfg.role, sizeof(cfg.role), "saver of all");
 	cfg.list = s->cfg.workers;
 	cfg.share = s->cfg.beside ? WORKER_APART : WORKER_WHOLE;
-	rc = worker_open(&t->worker, &cfg, err);
+	int rc = worker_open(&t->worker, &cfg, err);
 	if (rc < 0)
 		return rc;
 
@@ -300,13 +299,12 @@ static void take_part(struct writer_thread *t)
 static bool leaves(struct writer_thread *t)
 {
 	struct writer *s = t->writer;
-	bool is_leaving;
 
 	if (!atomic_load(&s->closed) && !atomic_load(&s->is_finishing))
 		return false;
 	pthread_mutex_lock(&s->lock);
-	is_leaving = atomic_load(&s->round) == t->round &&
-		     (!s->lead || !atomic_load(&s->is_busy) || atomic_load(&s->closed));
+	bool is_leaving = atomic_load(&s->round) == t->round &&
+			  (!s->lead || !atomic_load(&s->is_busy) || atomic_load(&s->closed));
 	s->left_threads += is_leaving;
 	pthread_mutex_unlock(&s->lock);
 	return is_leaving;
@@ -334,10 +332,9 @@ int writer_thread_open(struct writer_thread *t)
 {
 	struct writer *s = t->writer;
 	struct mlgen_err err = { 0 };
-	int rc;
 
 	clock_join(s->cfg.clock);
-	rc = set_up(t, &err);
+	int rc = set_up(t, &err);
 	if (rc < 0) {
 		/* A dead thread still takes part, because a round is over when all its threads are
 		 * done. */

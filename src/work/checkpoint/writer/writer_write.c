@@ -77,11 +77,10 @@ static int writer_fail_op(struct writer_thread *t, const struct io_op *op)
 	const struct mlgen_io *io = &op->io;
 	int code = (int)io->result;
 	char at[32] = "", advice[NOROOM_BYTES + 160];
-	int other;
 
 	if (code == -ECANCELED && stop_is_due(t->writer->cfg.stop, clock_now(t->writer->cfg.clock)))
 		return WRITER_STOPPED;
-	other = fail_if_not_file(t, io->file);
+	int other = fail_if_not_file(t, io->file);
 	if (other)
 		return other;
 	if (io->op == MLGEN_WRITE || io->op == MLGEN_READ)
@@ -113,10 +112,9 @@ int64_t writer_do(struct writer_thread *t, struct io_op *op)
 {
 	struct opstat *stat = &t->worker.stat;
 	uint64_t before_ns = count_get(&stat->reap_ns);
-	int64_t rc;
 
 	io_wake(writer_io(t));
-	rc = io_do(writer_io(t), op);
+	int64_t rc = io_do(writer_io(t), op);
 	count_add(&stat->blocked_ns[op->io.op], count_get(&stat->reap_ns) - before_ns);
 	count_set(&stat->reap_ns, before_ns);
 	if (rc < 0 && op->io.result >= 0) {
@@ -163,14 +161,12 @@ void writer_close_folder(struct writer_thread *t)
 int writer_open(struct writer_thread *t, struct writer_open_file *f, uint64_t index, int flags)
 {
 	char name[NAME_MAX + 1], path[PATH_MAX];
-	size_t length;
-	int rc;
 
 	shard_name(&t->shard, name, sizeof(name));
-	rc = checkpoint_path(t->writer->cfg.checkpoints, &t->writer->now, name, path);
+	int rc = checkpoint_path(t->writer->cfg.checkpoints, &t->writer->now, name, path);
 	if (rc < 0)
 		return writer_fail_with(t, rc, "%s: the name is too long", name);
-	length = strlen(path);
+	size_t length = strlen(path);
 	memcpy(f->path, path, length + 1);
 	f->index = index;
 	f->io = (struct mlgen_file){ .path = f->path,
@@ -621,13 +617,12 @@ static int write_calls(struct writer_thread *t, struct writer_open_file *f)
 {
 	bool is_direct = t->writer->cfg.align_bytes;
 	struct shard_write w = { 0 };
-	unsigned n;
 	int rc = 0;
 
 	while (rc == 0 && shard_write_next(&t->shard, &w)) {
 		if (writer_must_stop(t->writer))
 			return WRITER_STOPPED;
-		n = make_call(t, &w);
+		unsigned n = make_call(t, &w);
 		rc = is_direct ? write_direct(t, f, &w)
 			       : write_parts(t, f, w.off, w.bytes, t->parts, n);
 		if (rc == 0 && w.is_dropped && !is_direct) {

@@ -106,11 +106,10 @@ static uint64_t tokens_on(const struct ring *r, uint64_t head)
 static bool merge(struct ring *r, uint64_t head, const struct token *t)
 {
 	struct token *newest = &r->tokens[(head - 1) & r->mask];
-	bool merges;
 
 	atomic_store(&r->adding_to, head);
-	merges = atomic_load(&r->taking) != head && tokens_on(r, head) > 0 &&
-		 newest->stage == t->stage && newest->batch == t->batch;
+	bool merges = atomic_load(&r->taking) != head && tokens_on(r, head) > 0 &&
+		      newest->stage == t->stage && newest->batch == t->batch;
 	if (merges)
 		token_add(newest, t);
 	atomic_store(&r->adding_to, 0);
@@ -145,10 +144,9 @@ static bool ring_take(struct ring *r, uint64_t tail, uint64_t stage, uint64_t ba
 static bool take_newest(struct ring *r, uint64_t tail, uint64_t stage, uint64_t batch,
 			struct token *t)
 {
-	bool is_taken;
-
 	atomic_store(&r->taking, tail + 1);
-	is_taken = atomic_load(&r->adding_to) != tail + 1 && ring_take(r, tail, stage, batch, t);
+	bool is_taken =
+		atomic_load(&r->adding_to) != tail + 1 && ring_take(r, tail, stage, batch, t);
 	atomic_store(&r->taking, 0);
 	return is_taken;
 }
@@ -292,13 +290,12 @@ static double pass_bytes(const struct job *job, const struct pass *pass)
 static int map(struct hold *h)
 {
 	size_t bytes;
-	void *p;
 
 	if (__builtin_mul_overflow(h->slots, h->slot_bytes, &bytes))
 		return -ENOMEM;
 	/* MAP_NORESERVE: most extents are smaller than the largest. */
-	p = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE,
-		 -1, 0);
+	void *p = mmap(NULL, bytes, PROT_READ | PROT_WRITE,
+		       MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
 	if (p == MAP_FAILED)
 		return -errno;
 	h->base = p;
@@ -326,11 +323,10 @@ static uint64_t *stack_of(struct hold *h, uint64_t batch)
 static void release(struct hold *h, uint64_t taken)
 {
 	uint64_t later = h->later_slots;
-	uint64_t n;
 
 	if (taken <= h->taken_batches)
 		return;
-	n = taken - h->taken_batches;
+	uint64_t n = taken - h->taken_batches;
 	for (uint64_t i = 0; i < n && i < h->window; i++) {
 		uint64_t *stack = &h->window_slots[(h->taken_batches + i) % h->window];
 
@@ -431,12 +427,10 @@ void hold_free(struct hold *h)
 
 void *hold_reserve(struct hold *h, uint64_t batch, uint64_t taken, uint64_t *bytes)
 {
-	uint64_t slot;
-
 	*bytes = h->slot_bytes;
 	pthread_mutex_lock(&h->lock);
 	release(h, taken);
-	slot = h->free_slots;
+	uint64_t slot = h->free_slots;
 	if (slot != NO_SLOT) {
 		h->free_slots = h->slot[slot].next;
 		h->slot[slot].batch = batch;

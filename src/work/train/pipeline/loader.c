@@ -62,13 +62,12 @@ static void decode_sleep(struct loader *l, uint64_t ns)
 static void spend(struct loader *l, uint64_t ns)
 {
 	const struct train *t = l->rank->train;
-	uint64_t end_ns;
 
 	if (t->job->preprocess == PREPROCESS_SLEEP) {
 		decode_sleep(l, ns);
 		return;
 	}
-	end_ns = loader_now(l) + ns;
+	uint64_t end_ns = loader_now(l) + ns;
 	while (loader_now(l) < end_ns && !stop_is_due(t->stop, loader_now(l)))
 		;
 	io_wake(l->worker.io);
@@ -79,7 +78,6 @@ static void spend(struct loader *l, uint64_t ns)
 static uint64_t read_due_ns(const struct loader *l, struct decoding *d,
 			    const struct read_task *task, uint64_t bytes)
 {
-	const struct job_read_share *share;
 	double part;
 
 	if (!d->all_ns)
@@ -89,7 +87,8 @@ static uint64_t read_due_ns(const struct loader *l, struct decoding *d,
 
 		part = all ? (double)bytes / (double)all : 0;
 	} else {
-		share = &d->shares[d->next_share];
+		const struct job_read_share *share = &d->shares[d->next_share];
+
 		if (d->next_share == d->share_count || share->read != l->decode_reads)
 			return 0;
 		d->next_share++;
@@ -128,7 +127,6 @@ static void begin_decoding(struct loader *l, const struct extent *x)
 static void decode_read(void *arg, const struct read_task *task, uint64_t bytes)
 {
 	struct loader *l = arg;
-	uint64_t ns;
 
 	if (l->tier && tier_was_decoded(l->tier, task))
 		return;
@@ -136,7 +134,7 @@ static void decode_read(void *arg, const struct read_task *task, uint64_t bytes)
 		begin_decoding(l, &task->extent);
 	l->decode_due_ns += read_due_ns(l, &l->per_sample, task, bytes) +
 			    read_due_ns(l, &l->first_sample, task, bytes);
-	ns = u64_min(l->decode_due_ns, l->decode_left_ns);
+	uint64_t ns = u64_min(l->decode_due_ns, l->decode_left_ns);
 	if (ns < MIN_SPENT_NS)
 		return;
 	l->decode_due_ns = 0;
@@ -519,7 +517,6 @@ static int open_io(struct loader *l, struct mlgen_err *err)
 			.stop = t->stop,
 			.ends_in_time = true },
 	};
-	int rc;
 
 	if (l->index == 0 && l->rank->local_index == 0)
 		cfg.job_name = t->job->name;
@@ -531,7 +528,7 @@ static int open_io(struct loader *l, struct mlgen_err *err)
 		snprintf(cfg.role, sizeof(cfg.role), "rank %" PRIu64, l->rank->index);
 	cfg.list = t->workers;
 	cfg.has_ramp = t->job->ramp_time_ns > 0;
-	rc = worker_open(&l->worker, &cfg, err);
+	int rc = worker_open(&l->worker, &cfg, err);
 	if (rc < 0)
 		return rc;
 	reader_free(l->reader);

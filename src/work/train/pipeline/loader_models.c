@@ -52,11 +52,10 @@ static void interleave_turn(struct interleave_turn *turn, const struct stage *at
 		 * all lanes have delivered their earlier extents. */
 		uint64_t index = lane.file % s->lanes;
 		uint64_t row, begin = (lane.file - index) * s->file_extents;
-		bool is_first;
 
 		record -= ahead;
 		row = record / s->extent_samples;
-		is_first = record % s->extent_samples == 0;
+		bool is_first = record % s->extent_samples == 0;
 		turn->delivered = begin + row * lane.lanes + (is_first ? index + 1 : lane.lanes);
 		turn->batch = (begin * s->extent_samples + record * lane.lanes + index) / s->batch;
 	}
@@ -271,9 +270,8 @@ static void plain_work(struct loader *l)
 static void any_collect(struct rank *r, const struct stage *at, uint64_t batch, uint64_t need)
 {
 	struct token t;
-	uint64_t threads = job_read_threads(r->train->job);
 
-	for (uint64_t w = 0; w < threads; w++)
+	for (uint64_t w = 0; w < job_read_threads(r->train->job); w++)
 		while (r->pending.samples < need &&
 		       ring_pop(r->loaders[w].ring, at->number, batch, &t))
 			token_add(&r->pending, &t);
@@ -291,8 +289,7 @@ static uint64_t any_tokens(const struct job *job, const struct pass *pass)
 {
 	const struct sampler *s = &pass->sampler;
 	uint64_t stages = pass->window / s->steps + 2;
-	uint64_t extents = s->batch / s->extent_samples + 2;
-	uint64_t most = pass->window * extents + 1;
+	uint64_t most = pass->window * (s->batch / s->extent_samples + 2) + 1;
 
 	(void)job;
 	/* Unequal extents may all be of the smallest size. */

@@ -300,7 +300,6 @@ static int rank_checkpoint(struct rank *r, const struct stage *at, uint64_t batc
 	struct train_saves *s = &t->saves;
 	bool is_async = t->job->checkpoint_mode == CHECKPOINT_ASYNC;
 	uint64_t begin_ns = *end_ns;
-	int rc;
 
 	if (!is_due(t, at, batch, begin_ns))
 		return 0;
@@ -309,7 +308,7 @@ static int rank_checkpoint(struct rank *r, const struct stage *at, uint64_t batc
 	s->step = at->epoch * at->pass->sampler.steps + batch + 1;
 	s->stopped_ns = u64_min(s->stopped_ns, begin_ns);
 	pthread_mutex_unlock(&s->lock);
-	rc = peers_barrier(&t->peers, is_async ? NULL : &decide_save, t);
+	int rc = peers_barrier(&t->peers, is_async ? NULL : &decide_save, t);
 	if (rc < 0)
 		return rc;
 	if (is_async)
@@ -640,9 +639,7 @@ static bool get_ready(struct rank *r)
 
 void rank_wake_loaders(struct rank *r, uint64_t limit)
 {
-	uint64_t threads = job_read_threads(r->train->job);
-
-	for (uint64_t i = 0; i < threads; i++) {
+	for (uint64_t i = 0; i < job_read_threads(r->train->job); i++) {
 		struct loader *l = &r->loaders[i];
 
 		if (limit == UINT64_MAX || atomic_load(&l->awaited_batch) < limit)

@@ -252,13 +252,11 @@ static const struct peers_decision decide_exchange = { .vote = reset_exchange };
  * lock. */
 static int exchange_epoch(struct train *t)
 {
-	uint64_t from_ns;
-
 	if (peers_barrier(&t->peers, &decide_exchange, t) < 0)
 		return -EPIPE;
 	if (atomic_exchange(&t->exchange_claimed, true))
 		return 0;
-	from_ns = clock_now(t->clock);
+	uint64_t from_ns = clock_now(t->clock);
 	if (learn_epoch(t, t->orders_drawn - 1) < 0) {
 		peers_cut(&t->peers);
 		return -EPIPE;
@@ -417,7 +415,6 @@ static int take_batch(struct rank *r, const struct stage *at, uint64_t batch, st
 	uint64_t left = sampler_rank_samples(order) - batch * order->batch;
 	/* The shuffle buffer must be full, or contain all samples that are left. */
 	uint64_t need = u64_min(samples + pass_shuffle_buffer(t->job, at->pass), left);
-	uint64_t whole_ns, decoded_ns;
 	bool waits = false;
 
 	for (;; waits = true) {
@@ -432,9 +429,9 @@ static int take_batch(struct rank *r, const struct stage *at, uint64_t batch, st
 			count_set(&r->count.waiting_since_ns, clock_now(t->clock));
 		eventcount_wait(&r->wakeup, t->clock, seen, stop_at_ns(t->stop));
 	}
-	whole_ns = waits ? clock_now(t->clock) : s->begin_ns;
+	uint64_t whole_ns = waits ? clock_now(t->clock) : s->begin_ns;
 	token_split(&r->pending, samples, &s->token);
-	decoded_ns = decode_batch_ns(r, at, batch, &s->token);
+	uint64_t decoded_ns = decode_batch_ns(r, at, batch, &s->token);
 	if (decoded_ns > clock_now(t->clock) && !stop_sleep_until(t->stop, t->clock, decoded_ns))
 		return -EPIPE;
 	count_set(&r->count.waiting_since_ns, 0);

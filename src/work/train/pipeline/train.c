@@ -162,12 +162,10 @@ int train_pass(struct pass *p, const struct job *job, const struct dataset *ds, 
 int train_stages(struct stages *s, const struct job *job, const struct dataset *dataset,
 		 const struct dataset *eval, uint64_t align_bytes, struct mlgen_err *err)
 {
-	int rc;
-
 	*s = (struct stages){ .has_eval = eval != NULL,
 			      .eval_after = job->eval_after,
 			      .eval_every = job->eval_every };
-	rc = train_pass(&s->train, job, dataset, false, align_bytes, err);
+	int rc = train_pass(&s->train, job, dataset, false, align_bytes, err);
 	if (rc == 0 && eval)
 		rc = train_pass(&s->eval, job, eval, true, align_bytes, err);
 	return rc;
@@ -317,7 +315,6 @@ int train_open_tier(struct train *t, struct mlgen_err *err)
 		.stop = t->stop,
 		.peers = t->cache_peers,
 	};
-	int rc;
 
 	if (t->job->cache == CACHE_NONE)
 		return 0;
@@ -329,7 +326,7 @@ int train_open_tier(struct train *t, struct mlgen_err *err)
 		cfg.weight = learnt_weight;
 		cfg.weights = t->importance;
 	}
-	rc = tier_new(&t->tier, &cfg, err);
+	int rc = tier_new(&t->tier, &cfg, err);
 	t->in_cache = tier_holds;
 	t->cache = t->tier;
 	if (rc < 0 || t->job->cache_warm <= 0)

@@ -134,11 +134,10 @@ uint64_t tier_state_bytes(const struct job *j, const struct stages *stages)
 	const struct pass *pass = &stages->train;
 	uint64_t bytes, slot_bytes = 0;
 	struct tier_sizes s;
-	double fit;
 
 	tier_sizes_init(&s, j, pass);
 	/* If sizes differ, assume the mean, since only a run looks at every unit. */
-	fit = tier_units_that_fit(&s.units, &s.limits);
+	double fit = tier_units_that_fit(&s.units, &s.limits);
 	if (!s.units.same_bytes && fit < (double)s.limits.capacity_units)
 		s.limits.capacity_units = (uint64_t)ceil(fit);
 	/* The policy reports its own memory; each slot adds its word and its checksum. */
@@ -154,15 +153,14 @@ uint64_t tier_state_bytes(const struct job *j, const struct stages *stages)
 void tier_need(struct memneed *n, const struct job *j, const struct stages *stages)
 {
 	uint64_t caches = tier_cache_count(j);
-	uint64_t state, buffers, queue, threads, thread_bytes;
 	struct tier_sizes s;
 
 	if (j->cache == CACHE_NONE)
 		return;
 	tier_sizes_init(&s, j, &stages->train);
 	/* A background thread holds a unit, unless the cache in memory has it. */
-	thread_bytes = j->cache_directory ? s.slot_bytes : 0;
-	state = tier_state_bytes(j, stages);
+	uint64_t thread_bytes = j->cache_directory ? s.slot_bytes : 0;
+	uint64_t state = tier_state_bytes(j, stages);
 	memneed_add(n, state, state);
 	if (tier_backend_of(j) == &tier_memory) {
 		uint64_t mapped = u64_product(tier_slots_of(j, s.slots), s.slot_bytes);
@@ -175,7 +173,9 @@ void tier_need(struct memneed *n, const struct job *j, const struct stages *stag
 				u64_product(mapped, tier_cache_count(j)));
 	}
 	if (j->cache_prefetch) {
-		threads = u64_product(caches, tier_ahead_threads(j, j->accelerators / caches));
+		uint64_t threads =
+			u64_product(caches, tier_ahead_threads(j, j->accelerators / caches));
+
 		memneed_threads(n, threads, 1u << 20);
 		memneed_add(n, u64_product(threads, thread_bytes),
 			    u64_product(threads, thread_bytes));
@@ -187,13 +187,13 @@ void tier_need(struct memneed *n, const struct job *j, const struct stages *stag
 		memneed_add(n, TIER_SERVERS * thread_bytes,
 			    u64_product(TIER_SERVERS, s.slot_bytes));
 	}
-	buffers = u64_product(s.slot_bytes,
-			      j->accelerators * job_readers(j) * job_samples_at_once(j));
+	uint64_t buffers = u64_product(s.slot_bytes,
+				       j->accelerators * job_readers(j) * job_samples_at_once(j));
 	memneed_add(n, buffers, buffers);
 	if (!j->cache_directory || j->cache_fill != CACHE_FILL_ASYNC)
 		return;
 	/* A filler needs memory for its queue and for the unit that it writes. */
-	queue = u64_product(tier_filler_entries(j, s.slot_bytes) + 1, s.slot_bytes);
+	uint64_t queue = u64_product(tier_filler_entries(j, s.slot_bytes) + 1, s.slot_bytes);
 	queue = u64_product(queue, caches);
 	memneed_threads(n, caches, 0);
 	memneed_add_for(n, "cache_queue", queue, queue);
@@ -306,11 +306,10 @@ static void counts_end(struct cache_counts *c)
 static void collect_ranks(const struct tier *t, struct cache_result *out)
 {
 	uint64_t n = t->job->accelerators;
-	struct cache_rank *ranks;
 
 	if (n == 1)
 		return;
-	ranks = mem_array(n, sizeof(*ranks));
+	struct cache_rank *ranks = mem_array(n, sizeof(*ranks));
 	for (uint64_t i = 0; i < n; i++) {
 		uint64_t rank = t->caches[0].own_first + i;
 		const struct tier_cache *c = tier_cache_of(t, rank);
@@ -414,7 +413,6 @@ static int open_cache(struct tier *t, uint64_t i, struct mlgen_err *err)
 	struct tier_cache *c = &t->caches[i];
 	const struct job *j = t->job;
 	bool is_only = t->cache_count == 1;
-	int rc;
 
 	c->tier = t;
 	c->folder.dir_fd = c->folder.lock_fd = -1;
@@ -425,7 +423,7 @@ static int open_cache(struct tier *t, uint64_t i, struct mlgen_err *err)
 	/* A cache that all processes share decides the accesses of every rank of the job. */
 	c->first_rank = c->parts > 1 ? 0 : c->own_first;
 	c->end_rank = c->parts > 1 ? tier_ranks_of(j) : c->own_end;
-	rc = tier_decide_init(c, err);
+	int rc = tier_decide_init(c, err);
 	if (rc < 0)
 		return rc;
 	if (tier_has_slots(j))

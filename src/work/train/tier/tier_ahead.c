@@ -25,14 +25,13 @@ static bool is_warmed_up(const struct tier_cache *c)
 static int warm_unit(struct tier_thread *th, const struct tier_decision *d, const struct extent *x)
 {
 	const struct read_task *task;
-	int rc;
 
 	tier_miss(th->loader, d, x);
 	if (tier_thread_finish(th, "cache_warm", &task) < 0)
 		return th->err.code;
 	if (task->error && task->error != -ECANCELED)
 		reader_describe(task, "cache_warm", &th->err);
-	rc = tier_read_end(th->loader, task, &th->err);
+	int rc = tier_read_end(th->loader, task, &th->err);
 	return task->error ? task->error : rc;
 }
 

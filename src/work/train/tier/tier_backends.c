@@ -207,7 +207,6 @@ static uint64_t largest_bytes(const struct tier_units *u)
 	struct extent x = { .file = dataset_large_file(ds, UINT64_MAX) };
 	uint64_t first = dataset_first_extent(ds, x.file), largest = 0;
 	uint64_t n = dataset_first_extent(ds, x.file + 1) - first;
-	uint64_t step;
 
 	if (u->kind == CACHE_FILES)
 		return bytes_of(u, &x);
@@ -215,7 +214,7 @@ static uint64_t largest_bytes(const struct tier_units *u)
 		first = x.file * u->pages.per_file;
 		n = u->pages.per_file;
 	}
-	step = n ? 1 + (n - 1) / SIZING_SAMPLES : 1;
+	uint64_t step = n ? 1 + (n - 1) / SIZING_SAMPLES : 1;
 	for (uint64_t i = 0; i < n; i += step)
 		largest = u64_max(largest, tier_unit_bytes(u, first + i));
 	return largest;

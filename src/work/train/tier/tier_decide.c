@@ -52,7 +52,6 @@ static void count_access(struct tier_cache *c, const struct extent *x,
 static void note_epoch(struct tier_cache *c)
 {
 	struct tier_seen *s = &c->seen;
-	uint32_t off;
 
 	s->previous_first = s->epoch_first;
 	s->epoch_first += c->order.accesses;
@@ -60,7 +59,7 @@ static void note_epoch(struct tier_cache *c)
 	if (s->epoch_first <= TIER_EPOCH_ACCESSES_MAX)
 		return;
 	/* Renumber the accesses from the start of the previous epoch. */
-	off = (uint32_t)(s->previous_first - 1);
+	uint32_t off = (uint32_t)(s->previous_first - 1);
 	for (uint64_t i = 0; i < c->tier->cfg.pass->sampler.extents; i++)
 		s->last[i] = s->last[i] > off ? s->last[i] - off : 0;
 	s->previous_first -= off;
@@ -345,8 +344,6 @@ int tier_decide_init(struct tier_cache *c, struct mlgen_err *err)
 	uint64_t ranks = c->end_rank - c->first_rank;
 	uint64_t own = c->own_end - c->own_first;
 	uint64_t accesses = ranks * sampler_of(c)->rank_extents;
-	struct nextuse_config future;
-	int rc;
 
 	if (accesses >= TIER_EPOCH_ACCESSES_MAX)
 		return mlgen_fail(err, -EINVAL,
@@ -359,7 +356,7 @@ int tier_decide_init(struct tier_cache *c, struct mlgen_err *err)
 	cfg.arg = t;
 	cfg.evicted = count_eviction;
 	cfg.to = c;
-	rc = cache_new(&c->cache, &cfg, err);
+	int rc = cache_new(&c->cache, &cfg, err);
 	if (rc < 0)
 		return rc;
 	pthread_mutex_init(&c->lock, NULL);
@@ -386,7 +383,7 @@ int tier_decide_init(struct tier_cache *c, struct mlgen_err *err)
 		c->ahead = tier_ahead_new(c);
 	if (j->cache != CACHE_BELADY)
 		return 0;
-	future = future_config(j, t->cfg.pass, t->units.count);
+	struct nextuse_config future = future_config(j, t->cfg.pass, t->units.count);
 	future.first_rank = c->first_rank;
 	future.end_rank = c->end_rank;
 	future.arg = t;
@@ -506,24 +503,21 @@ static void note_trained(struct tier_cache *c, const struct tier_access *a,
 static bool decide_next(struct tier_cache *c)
 {
 	const struct tier_access *a = tier_walk_peek(c);
-	struct cache_counts *r;
 	struct tier_decision d;
-	struct tier_ring *ring;
-	uint64_t own;
 
 	if (!a)
 		return false;
 	c->walk.next++;
 	if (c->ahead)
 		tier_ahead_advance(c->ahead);
-	r = tier_record_of(c, c->epoch);
+	struct cache_counts *r = tier_record_of(c, c->epoch);
 	decide(c, a, &d);
 	note_order(c, a, r);
 	note_trained(c, a, &d);
 	if (!tier_is_own(c, a->at.rank))
 		return true;
-	own = a->at.rank - c->own_first;
-	ring = &c->rings[own];
+	uint64_t own = a->at.rank - c->own_first;
+	struct tier_ring *ring = &c->rings[own];
 	count_access(c, &a->extent, &d, &c->ranks[own], r);
 	tier_ring_add(ring, ring->starts[c->epoch % TIER_EPOCH_STARTS] + a->at.position, &d);
 	return true;
@@ -672,19 +666,17 @@ const struct tier_decision *tier_decide(struct tier_loader *l, uint64_t epoch,
 {
 	struct tier_cache *c = l->cache;
 	const struct tier_ring *r = &c->rings[l->rank - c->own_first];
-	uint64_t batch, end, start;
-	bool has_start;
 
 	if (l->epoch == epoch && position >= l->begin && position < l->end)
 		return &l->decisions[position - l->begin];
-	batch = sampler_batch_of(order, l->rank, position);
-	end = u64_max(sampler_batch_start(order, l->rank, batch + 1), position + 1);
+	uint64_t batch = sampler_batch_of(order, l->rank, position);
+	uint64_t end = u64_max(sampler_batch_start(order, l->rank, batch + 1), position + 1);
 	end = u64_min(end, position + TIER_FETCH_MAX);
 	pthread_mutex_lock(&c->lock);
 	tier_flush_tally(l);
 	decide_until(c, r, epoch, end);
-	start = r->starts[epoch % TIER_EPOCH_STARTS];
-	has_start = c->epoch < epoch + TIER_EPOCH_STARTS;
+	uint64_t start = r->starts[epoch % TIER_EPOCH_STARTS];
+	bool has_start = c->epoch < epoch + TIER_EPOCH_STARTS;
 	for (uint64_t i = position; i < end; i++)
 		l->decisions[i - position] =
 			has_start && r->end - (start + i) <= r->room

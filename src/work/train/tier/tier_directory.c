@@ -65,13 +65,12 @@ static int open_thread(struct tier_thread *th)
 			.mem = MEM_MALLOC,
 			.stop = th->may_stop ? t->cfg.stop : NULL },
 	};
-	int rc;
 
 	cfg.list = t->cfg.workers;
 	cfg.share = th->is_uncounted ? WORKER_APART : WORKER_MOVES;
 	cfg.has_ramp = t->job->ramp_time_ns > 0;
 	snprintf(cfg.role, sizeof(cfg.role), "%s", th->role);
-	rc = worker_open(&th->worker, &cfg, &th->err);
+	int rc = worker_open(&th->worker, &cfg, &th->err);
 	if (rc < 0)
 		return rc;
 	th->reader = reader_new(th->worker.io, &th->worker.stat, 1, THREAD_DEPTH);
@@ -203,11 +202,10 @@ static void release_entry(struct fill_entry *p, enum entry_state to)
 static bool enqueue(struct tier_filler *f, struct tier_transfer *tr)
 {
 	struct fill_entry *p = claim_entry(f, ENTRY_FREE, ENTRY_CLAIMED);
-	unsigned char *memory;
 
 	if (!p)
 		return false;
-	memory = p->memory;
+	unsigned char *memory = p->memory;
 	p->memory = tr->memory;
 	tr->memory = memory;
 	p->d = tr->d;
@@ -225,7 +223,6 @@ static int write_entry(struct tier_thread *th, const struct fill_entry *p)
 	struct tier_transfer *tr = &l->transfers[0];
 	struct tier_tally *y = &l->tally;
 	const struct read_task *task;
-	int rc;
 
 	tier_thread_begin(th);
 	tier_set_epoch(l, p->epoch);
@@ -237,7 +234,7 @@ static int write_entry(struct tier_thread *th, const struct fill_entry *p)
 	tr->list = (struct read_list){ .pieces = tr->pieces };
 	tier_directory_fill(tr);
 	reader_start_list(th->reader, &l->tier->plain, &tr->extent, &tr->list);
-	rc = tier_thread_finish(th, "cache_directory", &task);
+	int rc = tier_thread_finish(th, "cache_directory", &task);
 	if (rc < 0)
 		return rc;
 	rc = tier_directory_filled(tr, task, &th->err);
@@ -351,7 +348,6 @@ static char *folder_path(const struct tier_cache *c)
 	const struct job *j = c->tier->job;
 	bool shares_host = job_host_processes(j) > 1;
 	struct buf text = { 0 };
-	char *path;
 
 	buf_addf(&text, "%s/mlgen-cache-", j->cache_directory);
 	for (const char *s = j->name; *s; s++)
@@ -362,7 +358,7 @@ static char *folder_path(const struct tier_cache *c)
 		buf_addf(&text, "-%" PRIu64, c->first_rank);
 	else if (shares_host)
 		buf_addf(&text, "-process%" PRIu64, j->place.process);
-	path = buf_detach(&text);
+	char *path = buf_detach(&text);
 	buf_fini(&text);
 	return path;
 }
@@ -410,12 +406,11 @@ static int tier_folder_open(struct tier_cache *c, struct mlgen_err *err)
 {
 	struct tier_folder *f = &c->folder;
 	char path[PATH_MAX], name[8];
-	int rc;
 
 	f->path = folder_path(c);
 	f->dir_fd = f->lock_fd = -1;
 	snprintf(path, sizeof(path), "%s", c->tier->job->cache_directory);
-	rc = dirs_make(path, NULL);
+	int rc = dirs_make(path, NULL);
 	if (rc == 0 && mkdir(f->path, 0700) != 0 && errno != EEXIST)
 		rc = -errno;
 	if (rc == 0)
@@ -551,7 +546,6 @@ static int directory_join(struct tier_loader *l, struct mlgen_err *err)
 	const struct tier *t = l->tier;
 	const struct tier_folder *f = &l->cache->folder;
 	struct io_op op = { .io = { .op = MLGEN_OPEN, .file = &l->slab } };
-	int64_t rc;
 
 	if (!is_slab(t))
 		return 0;
@@ -562,7 +556,7 @@ static int directory_join(struct tier_loader *l, struct mlgen_err *err)
 				       .fd = -1,
 				       .flags = flags_of(t) | O_RDWR | O_CREAT,
 				       .mode = 0600 };
-	rc = io_do(l->worker->io, &op);
+	int64_t rc = io_do(l->worker->io, &op);
 	l->has_slab = rc >= 0;
 	if (rc < 0 && rc != -ECANCELED)
 		return mlgen_fail(err, (int)rc, "cache_directory: %s: cannot open it: %s%s",

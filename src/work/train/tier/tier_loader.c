@@ -78,10 +78,9 @@ void tier_manifest_reserve(struct tier_cache *c)
 			sizeof("  \n") - 1;
 	struct buf text = { 0 };
 	int fd = open_new(c);
-	uint64_t bytes;
 
 	append_identity(c, &text);
-	bytes = text.len + line * c->slot_count + sizeof(MANIFEST_LAST "01234567\n");
+	uint64_t bytes = text.len + line * c->slot_count + sizeof(MANIFEST_LAST "01234567\n");
 	buf_fini(&text);
 	if (fd < 0)
 		return;
@@ -113,7 +112,6 @@ static int write_manifest(const struct tier_cache *c, const struct buf *text)
 int tier_manifest_write(struct tier_cache *c, struct mlgen_err *err)
 {
 	struct buf text = { 0 };
-	int rc;
 
 	append_identity(c, &text);
 
@@ -131,7 +129,7 @@ int tier_manifest_write(struct tier_cache *c, struct mlgen_err *err)
 
 	buf_addf(&text, MANIFEST_LAST "%08lx\n",
 		 crc32_z(0, (const unsigned char *)buf_str(&text), text.len));
-	rc = write_manifest(c, &text);
+	int rc = write_manifest(c, &text);
 	buf_fini(&text);
 	return rc < 0 ? manifest_fail(c, rc, err) : 0;
 }
@@ -164,11 +162,10 @@ static bool has_sum(const char *text, size_t bytes)
 {
 	size_t last = sizeof(MANIFEST_LAST "01234567\n") - 1;
 	const char *end = text + bytes - last;
-	unsigned long sum;
 
 	if (bytes < last || strncmp(end, MANIFEST_LAST, strlen(MANIFEST_LAST)) != 0)
 		return false;
-	sum = strtoul(end + strlen(MANIFEST_LAST), NULL, 16);
+	unsigned long sum = strtoul(end + strlen(MANIFEST_LAST), NULL, 16);
 	return sum == crc32_z(0, (const unsigned char *)text, bytes - last);
 }
 
@@ -294,7 +291,6 @@ struct tier_loader *tier_loader_new(struct tier *t, uint64_t rank, uint64_t numb
 				    struct worker *worker, struct reader *r, struct mlgen_err *err)
 {
 	struct tier_loader *l = mem_zalloc(sizeof(*l));
-	int rc;
 
 	*l = (struct tier_loader){ .tier = t,
 				   .cache = tier_cache_of(t, rank),
@@ -306,7 +302,7 @@ struct tier_loader *tier_loader_new(struct tier *t, uint64_t rank, uint64_t numb
 				   .miss_ns = hist_new(),
 				   .peer_ns = hist_new() };
 	l->seed = rng_u64(t->job->randseed, RNG_ENGINE, ~number);
-	rc = make_transfers(l, err);
+	int rc = make_transfers(l, err);
 	if (rc == 0 && t->backend->join)
 		rc = t->backend->join(l, err);
 	if (rc == 0)
@@ -410,11 +406,10 @@ void tier_read(struct tier_loader *l, const struct stage *at, struct sampler_epo
 {
 	const struct tier_decision *d = tier_decide(l, at->epoch, order, position);
 	struct extent other = *x;
-	struct tier_transfer *tr;
 
 	if (d->is_substituted)
 		tier_unit_extent(&l->tier->units, d->substitute, x, &other);
-	tr = begin_transfer(l, d, &other);
+	struct tier_transfer *tr = begin_transfer(l, d, &other);
 	tr->requested_id = x->id;
 	tr->is_reader = is_decided_hit(tr) && start_hit(tr, &other, into, into_bytes, ready_ns);
 	if (!tr->is_reader)
@@ -428,13 +423,12 @@ void tier_read(struct tier_loader *l, const struct stage *at, struct sampler_epo
 static int verify(struct tier_transfer *tr, const struct read_task *task, struct mlgen_err *err)
 {
 	struct tier_loader *l = tr->loader;
-	const unsigned char *bytes;
-	uint32_t sum;
 
 	if (!l->cache->sums || task->error)
 		return 0;
-	bytes = tr->is_remote ? tr->memory : l->tier->backend->address(tr);
-	sum = tr->is_remote ? tr->sum : l->cache->sums[tier_local_index(l->cache, tr->d.slot)];
+	const unsigned char *bytes = tr->is_remote ? tr->memory : l->tier->backend->address(tr);
+	uint32_t sum =
+		tr->is_remote ? tr->sum : l->cache->sums[tier_local_index(l->cache, tr->d.slot)];
 	l->tally.verified += tr->extent.samples;
 	if (tier_sum(bytes, tr->cached_bytes) == sum)
 		return 0;
@@ -495,7 +489,6 @@ int tier_read_end(struct tier_loader *l, const struct read_task *task, struct ml
 {
 	struct tier_transfer *tr = task->owner;
 	uint64_t ns = task->end_ns - task->start_ns;
-	int rc;
 
 	if (!tr)
 		return 0;
@@ -506,7 +499,7 @@ int tier_read_end(struct tier_loader *l, const struct read_task *task, struct ml
 	if (!l->is_ahead && !task->error && task->end_ns)
 		hist_add(!tr->is_reader ? l->miss_ns : tr->is_remote ? l->peer_ns : l->hit_ns, ns);
 	tr->is_queued = false;
-	rc = tr->is_reader ? end_hit(tr, task, err) : end_miss(tr, task, err);
+	int rc = tr->is_reader ? end_hit(tr, task, err) : end_miss(tr, task, err);
 	if (rc == 0 && l->peer_err.code)
 		rc = mlgen_fail(err, l->peer_err.code, "%s", l->peer_err.text);
 	tr->next = l->free_transfer;

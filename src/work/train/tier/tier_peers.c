@@ -313,7 +313,6 @@ static bool serve_get(struct tier_thread *th, int fd, const struct tier_request 
 	struct tier_transfer *tr = &l->transfers[0];
 	const struct read_task *task;
 	_Atomic uint64_t *word = tier_word(l->cache, ask->slot);
-	bool is_sent;
 	int rc = 0;
 
 	set_slot(tr, ask);
@@ -324,7 +323,8 @@ static bool serve_get(struct tier_thread *th, int fd, const struct tier_request 
 		rc = tier_thread_finish(th, "cache_scope=all", &task) < 0 ? th->err.code
 									  : task->error;
 	}
-	is_sent = rc < 0 ? send_status(fd, TIER_FAILED, (uint32_t)-rc) : send_pieces(tr, fd, ask);
+	bool is_sent =
+		rc < 0 ? send_status(fd, TIER_FAILED, (uint32_t)-rc) : send_pieces(tr, fd, ask);
 	tier_slot_leave(word);
 	if (is_sent && rc == 0) {
 		l->tally.served_samples += ask->samples;
