@@ -81,7 +81,7 @@ int hosts_agree(struct hosts *h, int rc, struct mlgen_err *err);
  * the others print it. */
 void hosts_set_activity(struct hosts *h, const char *what);
 
-/* All processes have to end, because one process was interrupted, failed or is gone. */
+/* News that all processes have to end, because one was interrupted, has failed or is gone. */
 struct hosts_news {
 	bool is_interrupted, is_death;
 	struct mlgen_err err; /* unless is_interrupted: what happened, and where */
@@ -169,8 +169,8 @@ void ballot_close(struct ballot *b);
 /*
  * Exchange data that is too large for votes, but too small to be worth direct connections
  * (peer_links). Each process sends its part to rank 0, which sends the parts of all to every
- * process; rank 0 thus sends as many copies of the whole data as there are processes. Callers with
- * much data exchange it in rounds of a few hundred KiB, which bounds the memory.
+ * process; rank 0 thus sends as many copies of the whole data as there are processes. Callers that
+ * have a lot of data exchange it in rounds of a few hundred KiB, to limit memory use.
  *
  * All processes must call this in the same order, from one thread at a time in each. The thread
  * must not hold a lock that a waiter callback of the channel takes. The call sleeps until all parts
@@ -259,9 +259,9 @@ struct hosts_config {
 	uint16_t port;          /* port that rank 0 listens on; 0 = any */
 	bool over_mpi;          /* messages go through MPI, not TCP */
 	const char *why;        /* why this process cannot take part; NULL = it can */
-	/* Prints in rank 0 why the job is refused, before the processes disconnect: launchers kill
-	 * processes that exit late. NULL = do not print, because the reason has been printed
-	 * already. */
+	/* Prints in rank 0 why the job is refused. Called before the processes disconnect, because
+	 * a launcher may kill rank 0 once others have exited. NULL = do not print, because the
+	 * reason has been printed already. */
 	void (*say)(const struct mlgen_err *err);
 };
 
@@ -319,12 +319,12 @@ bool connect_read(int fd, void *to, size_t n);
 bool connect_write(int fd, const void *from, size_t n);
 
 /* Try each address of a process in turn; loopback addresses only on the same host. Returns a
- * connected socket, or -1 with the result of each attempt in `why`, followed by to->way_out. */
+ * connected socket, or -1 with the result of each attempt in `why`, followed by advice. */
 struct connect_to {
 	const struct hello *hello;
 	unsigned rank;
 	bool is_same_host;
-	const char *way_out; /* appended to "let the hosts reach each other" */
+	const char *way_out; /* further advice, after "let the hosts reach each other" */
 };
 int connect_any(const struct connect_to *to, char *why, size_t size);
 

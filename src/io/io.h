@@ -119,8 +119,8 @@ void io_free(struct io *io); /* NULL is fine; stops the io first if needed */
 /* The buffer, for filling before a WRITE. */
 void *io_buffer(struct io *io, size_t *bytes);
 
-/* Replace the buffer pages that a returned READ has touched with fresh ones, which the next READ
- * faults in. Not for huge pages. */
+/* Give the buffer fresh pages in place of those that a returned READ has touched. The next READ
+ * faults them in. Not for huge pages. */
 void io_renew_pages(struct io *io, const struct io_op *op, enum mem_pages pages);
 
 /*

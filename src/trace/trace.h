@@ -64,7 +64,7 @@ const char *trace_names_text(const struct trace_names *n, uint32_t id, size_t *b
 
 uint32_t trace_names_count(const struct trace_names *n);
 
-/* ---- the phase of a run that a time belongs to, by the markers of the trace ---- */
+/* ---- phases: the phase of a run at a time, according to the markers of a trace ---- */
 
 /*
  * A checkpoint or a stage is a phase with a name; if there are several at a time, the last to begin
@@ -139,7 +139,7 @@ struct trace_chunk_head {
 	uint32_t crc; /* checksum of all members before it */
 };
 
-/* The text with its 0 follows, and zeros up to a multiple of 8. */
+/* Followed by the NUL-terminated text, padded with zeros to a multiple of 8 bytes. */
 struct trace_stored_entry {
 	uint32_t kind, text_bytes;
 	uint64_t number[TRACE_NUMBERS];
@@ -486,9 +486,10 @@ struct trace_iolog_omitted {
 };
 
 /*
- * Write the rest of `o` as version 3. Lengths are the bytes that were moved. A file is open once,
- * from its first open or use to its last close. If writing to the stream fails, the function stops
- * early without an error: the caller must check the stream. 0 or -errno with err.
+ * Write the rest of `o` as version 3. Lengths are the bytes that were moved. Each file is opened
+ * once in the log, at its first open or use, and closed at its last close. If writing to the stream
+ * fails, the function stops early without an error: the caller must check the stream. 0 or -errno
+ * with err.
  */
 int trace_iolog_write(struct trace_ordered *o, FILE *to, struct trace_iolog_omitted *left,
 		      struct mlgen_err *err);

@@ -176,9 +176,9 @@ unsigned misscurve_touch(struct misscurve *m, uint64_t unit);
 /*
  * Accesses are numbered consecutively in the order of the plan (order.h). Access 0 is the first
  * access of the epoch of the first nextuse_epoch call. The search for next accesses begins in the
- * epoch of the last nextuse_epoch call and goes on in later epochs until every unit was accessed
- * again. One further epoch is enough for permutations; sampling with replacement or by weights
- * takes a few more. A unit that is not accessed again within NEXTUSE_EPOCHS counts as never
+ * epoch of the last nextuse_epoch call and goes on in later epochs until every unit has been
+ * accessed again. One further epoch is enough for permutations; sampling with replacement or by
+ * weights takes a few more. A unit that is not accessed again within NEXTUSE_EPOCHS counts as never
  * accessed again.
  *
  * Memory: 4 bytes per access of an epoch and 4 per unit. One thread calls nextuse_epoch and

@@ -293,8 +293,8 @@ struct file_shape {
 	 * file has no sides. */
 	const uint64_t *facts, *words;
 	uint64_t found_bytes; /* size of a file of a scan; 0 = a made file */
-	bool has_labels;      /* part 1 is a label file, which is read whole ... */
-	uint64_t label_bytes; /* ... and has this size; 0 = the file has none */
+	bool has_labels;      /* part 1 is a label file, which is read whole */
+	uint64_t label_bytes; /* size of the label file; 0 = this data file has no label file */
 };
 
 /*
@@ -329,12 +329,11 @@ struct format {
 	/* Library that configure did not find; NULL = the format is built in. */
 	const char *needs;
 	/*
-	 * Optional: compute what all files have in common from ds->options and the sizes, into
-	 * ds->common, which may still be NULL when fini is called, and set ds->parts and
-	 * ds->extent_samples unless they are
-	 * 1. *ds has everything except the number of files. Not called for a scan: the limits of
-	 * mlgen's writer do not apply to other programs' files. 0, or -EINVAL with err: "OPTION:
-	 * what is wrong, what would be right".
+	 * Optional: from ds->options and the sizes, compute what all files have in common and store
+	 * it in ds->common. Also set ds->parts and ds->extent_samples if they are not 1. fini must
+	 * accept a NULL ds->common. *ds has everything except the number of files. Not called for a
+	 * scan: the limits of mlgen's writer do not apply to other programs' files. 0, or -EINVAL
+	 * with err: "OPTION: what is wrong, what would be right".
 	 */
 	int (*init)(struct dataset *ds, struct mlgen_err *err);
 	void (*fini)(struct dataset *ds);
@@ -701,7 +700,8 @@ struct plan_recorded {
 	const struct recorded_template *of;
 	uint64_t done;   /* reads of the current run (plan.step) */
 	uint64_t here;   /* end of the last read */
-	bool goes_on;    /* several calls read the rest of a read, and this is not the last */
+	bool goes_on;    /* the rest of a read takes several calls, and the current call is not the
+			    last */
 	bool is_counted; /* plan_next skips the inner reads of each run */
 	struct plan_counts *counts; /* is_counted: the skipped reads are added here; may be NULL */
 };
@@ -772,7 +772,8 @@ extern const struct plan_kind plan_npy, plan_npy_direct, plan_pillow, plan_png, 
 extern const struct plan_kind plan_recorded;
 
 /* The dataset's format chooses the plan of access=framework. For an extent without samples, the
- * plan is format->at_start: the calls on its file at the start. */
+ * plan is format->at_start: the calls that a worker makes on the extent's file before its first
+ * sample. */
 void plan_init(struct plan *p, const struct plan_config *config, const struct extent *x);
 
 /* The next operation, or false when there is none. */

@@ -337,7 +337,7 @@ static void ramp_ended(void *slot)
 	span_end_ramp(&s->span);
 }
 
-/* A window is ended only by a worker that has its own record. */
+/* Only workers that have a record of their own end windows. */
 static void end_window(void *slot, uint64_t record)
 {
 	struct slot *s = slot;

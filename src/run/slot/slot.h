@@ -233,8 +233,8 @@ struct stage {
 	uint64_t number;      /* counted from 0 */
 	uint64_t epoch;       /* counted from 0; for an evaluation the epoch before it */
 	uint64_t first_batch; /* batches of all earlier stages */
-	/* Extents of one rank in all earlier stages. Each read thread counts them itself, from the
-	 * order in which it reads. */
+	/* Extents of one rank in all earlier stages. Each read thread computes it from its own
+	 * order. */
 	uint64_t first_extent;
 };
 
@@ -727,7 +727,7 @@ struct activity {
 	/* Figures for the status line and the log. */
 	void (*look)(const struct slot *s, struct live *live);
 	/* records: number of records in the report. collect: fill a record, after join or once the
-	 * run was abandoned. */
+	 * run has been abandoned. */
 	size_t (*records)(const struct slot *s);
 	void (*collect)(struct job_result *out, size_t record, struct slot *s);
 };

@@ -315,7 +315,7 @@ struct file_account {
 struct trace_files {
 	struct spill files;        /* struct file_account, by id */
 	uint32_t count;            /* all ids less than this have an account */
-	struct trace_names *names; /* the caller's: directories and tasks */
+	struct trace_names *names; /* names of directories and tasks; owned by the caller */
 	struct extent_pool pool;
 	struct positions reads_at, faults_at;
 	uint64_t accesses[ACCESS_KINDS], faults[ACCESS_KINDS];

@@ -111,7 +111,7 @@ static struct spacing spacing_of(const struct spaced *at, size_t count)
 /* A worker's place in the order of turns, in one epoch. */
 struct worker_turn {
 	uint32_t worker, rows;
-	double start_sum_ns; /* sum over all rows but the first that exist for every worker */
+	double start_sum_ns; /* sum over the rows that every worker has, except the first row */
 };
 
 struct batch_list {

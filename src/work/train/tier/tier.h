@@ -135,12 +135,13 @@ int tier_end(struct tier *t, struct mlgen_err *err);
 /* Abort after an error: threads no longer wait for other processes. Any thread. NULL is fine. */
 void tier_abort(struct tier *t);
 
-/* Fill the part of the cache that cache_warm= asks for, before tier_start. A new thread does this,
- * and the caller, which must have joined the clock, waits for it. 0, or -errno with err. */
+/* Fill the part of the cache that cache_warm= asks for, before tier_start. A new thread does this
+ * while the caller waits for it. The caller must already be a member of the clock (base/clock.h).
+ * 0, or -errno with err. */
 int tier_warm(struct tier *t, struct mlgen_err *err);
 
-/* Make the decisions for accesses by ranks of other processes that come after the last access of
- * this process. Call between epochs. NULL is fine. */
+/* Make the remaining decisions of an epoch: those on accesses by other processes' ranks after this
+ * process's last access. Call between epochs. NULL is fine. */
 void tier_decide_remaining(struct tier *t);
 
 /* Implements importance_cached_fn. Call between epochs, after tier_decide_remaining. */
