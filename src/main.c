@@ -96,7 +96,7 @@ static void report_refusal(const struct mlgen_err *err)
 
 /* Meet the other processes that a launcher has started, if there are any, and check that they run
  * the same jobs. */
-static int meet_others(struct program *p, struct mlgen_err *err)
+static int meet_processes(struct program *p, struct mlgen_err *err)
 {
 	const struct settings *set = &p->set.settings;
 	const struct hosts_config cfg = { .binary_dir = p->binary_dir,
@@ -181,7 +181,7 @@ static int run_program(struct program *p, int argc, char **argv)
 	p->ask = (struct ask){
 		.set = &p->set, .env = &p->env, .host = &p->host, .argc = argc, .argv = argv
 	};
-	rc = meet_others(p, &err);
+	rc = meet_processes(p, &err);
 	if (rc == 0)
 		rc = program_join(p, &err);
 	if (rc < 0) {

@@ -377,7 +377,7 @@ static int await_share(struct hosts *h, struct buf *b, struct mlgen_err *err)
 }
 
 /* Is the process the first of several processes on its host? */
-static bool leads_others(const struct hosts *h, unsigned first)
+static bool leads_other_processes(const struct hosts *h, unsigned first)
 {
 	for (unsigned i = first + 1; i < h->total; i++)
 		if (h->host_of[i] == h->host_of[first])
@@ -400,7 +400,7 @@ static int forward_on_all_hosts(struct hosts *h, const struct buf *own, struct m
 		struct buf part = { 0 };
 		uint64_t n = 0;
 
-		if (!leads_others(h, i))
+		if (!leads_other_processes(h, i))
 			continue;
 		gather_from(h, star_peer(h, i), &part);
 		memcpy(&n, part.s, sizeof(n));
@@ -573,7 +573,7 @@ int hosts_broadcast_on_host(struct hosts *h, struct buf *b, struct mlgen_err *er
 		first++;
 	if (first != h->rank)
 		return await_share(h, b, err);
-	return leads_others(h, first) ? send_part(h, b->s, b->len, err) : 0;
+	return leads_other_processes(h, first) ? send_part(h, b->s, b->len, err) : 0;
 }
 
 int hosts_agree(struct hosts *h, int rc, struct mlgen_err *err)

@@ -47,8 +47,8 @@ static void check_ranges(const struct format *f, const struct file_shape *shape)
 		uint64_t off, len;
 
 		format_sample_range(f, shape, i, 1, &off, &len);
-		MUST(off <= shape->found_bytes);
-		MUST(len <= shape->found_bytes - off);
+		MUST(off <= shape->scanned_bytes);
+		MUST(len <= shape->scanned_bytes - off);
 	}
 }
 
@@ -65,8 +65,8 @@ static void check_plan(const struct format *f, const struct file_shape *shape)
 			  .kind = f->framework[0],
 			  .extent = x,
 			  .shape = *shape,
-			  .file_bytes = shape->found_bytes };
-	uint64_t end = f == &format_hdf5 ? INT64_MAX : shape->found_bytes;
+			  .file_bytes = shape->scanned_bytes };
+	uint64_t end = f == &format_hdf5 ? INT64_MAX : shape->scanned_bytes;
 	unsigned n = 0;
 
 	ds.format = f;
@@ -105,7 +105,7 @@ static void look_as(const struct format *f, size_t size)
 	if (r == 0 && l.samples) {
 		struct file_shape shape = { .samples = l.samples,
 					    .facts = l.facts,
-					    .found_bytes = size };
+					    .scanned_bytes = size };
 
 		shape.words = words_of(&map);
 		check_ranges(f, &shape);

@@ -37,10 +37,10 @@ static inline void found_path(struct found *f, const struct format *format, cons
 		f->result = format->look(&f->look);
 	f->shape = (struct file_shape){ .samples = f->look.samples,
 					.facts = f->look.facts,
-					.found_bytes = f->look.file_bytes };
+					.scanned_bytes = f->look.file_bytes };
 }
 
-static inline void found_fini(struct found *f)
+static inline void scanned_fini(struct found *f)
 {
 	look_fini(&f->look);
 	namefile_close(&f->words);
@@ -67,7 +67,7 @@ static inline void found_plan(const struct found *f, const struct format *format
 			    .kind = format->framework[0],
 			    .extent = x,
 			    .shape = f->shape,
-			    .file_bytes = f->shape.found_bytes };
+			    .file_bytes = f->shape.scanned_bytes };
 	p->kind->init(p, &p->shape, &x);
 }
 

@@ -28,7 +28,7 @@ static void skip_folder(struct clean *c, struct clean_set *of, const char *why)
 {
 	if (of && clean_set_has(c, of))
 		of->stays = true;
-	clean_report_kept(c, NULL, why);
+	clean_report_remaining(c, NULL, why);
 }
 
 /* Walk a subfolder. If it is empty afterwards, remove it if mlgen made it or if files in it were
@@ -81,7 +81,7 @@ static void walk_file(struct clean *c, int folder_fd, const char *name, const st
 		snprintf(why, sizeof(why), "is %s", other);
 	if (of && other && clean_set_has(c, of))
 		of->stays = true;
-	clean_report_kept(c, NULL, why[0] ? why : NULL);
+	clean_report_remaining(c, NULL, why[0] ? why : NULL);
 }
 
 static void walk_entry(struct clean *c, int folder_fd, const char *name, struct clean_set *of,
@@ -109,7 +109,7 @@ static bool is_trusted(struct clean *c, int folder_fd, const struct clean_set *o
 		return false;
 	snprintf(why, sizeof(why), "this folder belongs to user %u; clean it as that user",
 		 (unsigned)st.st_uid);
-	clean_report_kept(c, NULL, why);
+	clean_report_remaining(c, NULL, why);
 	return false;
 }
 
@@ -138,7 +138,7 @@ void clean_walk(struct clean *c, DIR *dir, struct clean_set *of, unsigned depth)
 			continue;
 		size_t length = path_append(c, entry->d_name);
 		if (!length) {
-			clean_report_kept(c, entry->d_name, "its path is too long");
+			clean_report_remaining(c, entry->d_name, "its path is too long");
 			continue;
 		}
 		walk_entry(c, dirfd(dir), entry->d_name, of, depth);
@@ -151,7 +151,7 @@ void clean_walk(struct clean *c, DIR *dir, struct clean_set *of, unsigned depth)
 /* At most this many kept files, and this many errors, are reported one by one. */
 #define CLEAN_SHOWN 20
 
-void clean_report_kept(struct clean *c, const char *name, const char *why)
+void clean_report_remaining(struct clean *c, const char *name, const char *why)
 {
 	if (c->is_quiet || c->strangers++ >= CLEAN_SHOWN)
 		return;
@@ -159,7 +159,7 @@ void clean_report_kept(struct clean *c, const char *name, const char *why)
 		why ? ": " : "", why ? why : "");
 }
 
-void clean_report_kept_text(struct clean *c, const char *sentence)
+void clean_report_remaining_text(struct clean *c, const char *sentence)
 {
 	if (!c->is_quiet && c->strangers++ < CLEAN_SHOWN)
 		fprintf(c->to, "%s\n", sentence);

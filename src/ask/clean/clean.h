@@ -57,9 +57,9 @@ struct clean_set {
 };
 
 /* Report that c->path, or NAME in it, stays; `why` may be NULL. */
-void clean_report_kept(struct clean *c, const char *name, const char *why);
+void clean_report_remaining(struct clean *c, const char *name, const char *why);
 /* Report that something stays, in a sentence that already names the path. */
-void clean_report_kept_text(struct clean *c, const char *sentence);
+void clean_report_remaining_text(struct clean *c, const char *sentence);
 /* Report an error that prevents listing or removing something. */
 void clean_fault(struct clean *c, const struct mlgen_err *err);
 /* Report a dataset or a checkpoint: what it is and the number of its files. */

@@ -35,7 +35,7 @@ static void report_foreign_files(struct clean *c, struct clean_checkpoint *k)
 	if (!dir) {
 		if (fd >= 0)
 			close(fd);
-		clean_report_kept(c, NULL, "cannot be read");
+		clean_report_remaining(c, NULL, "cannot be read");
 		k->stays = true;
 		return;
 	}
@@ -47,7 +47,7 @@ static void report_foreign_files(struct clean *c, struct clean_checkpoint *k)
 		    strcmp(name, JSONFILE_PART(CHECKPOINT_MANIFEST)) == 0 ||
 		    (r->count && bsearch(&name, r->names, r->count, sizeof(name), text_compare)))
 			continue;
-		clean_report_kept(c, name, NULL);
+		clean_report_remaining(c, name, NULL);
 		k->stays = true;
 	}
 	closedir(dir);
@@ -66,7 +66,7 @@ static bool is_as_written(struct clean *c, const struct clean_checkpoint *k)
 		 " of %s bytes exist; remove it by hand",
 		 r->count, units_human_count(said, r->now.bytes), k->files,
 		 units_human_count(there, k->bytes));
-	clean_report_kept(c, NULL, why);
+	clean_report_remaining(c, NULL, why);
 	return false;
 }
 
@@ -114,8 +114,8 @@ static void clean_files(struct clean *c, struct clean_checkpoint *k)
 			continue;
 		}
 		snprintf(why, sizeof(why), "belongs to user %u", (unsigned)st.st_uid);
-		clean_report_kept(c, r->names[i],
-				  S_ISREG(st.st_mode) ? why : "is not a regular file");
+		clean_report_remaining(c, r->names[i],
+				       S_ISREG(st.st_mode) ? why : "is not a regular file");
 		k->stays = true;
 	}
 	if (!is_as_written(c, k))
@@ -162,7 +162,7 @@ static void begin_checkpoint(struct clean *c, struct clean_checkpoint *k,
 	if (rc == 0) {
 		clean_files(c, k);
 	} else if (rc == -EPERM && err.text[0]) {
-		clean_report_kept_text(c, err.text);
+		clean_report_remaining_text(c, err.text);
 	} else if (rc == -EBUSY) {
 		err = (struct mlgen_err){ 0 };
 		mlgen_fail(&err, rc, "%s: %s; %s", c->path,

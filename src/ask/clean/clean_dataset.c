@@ -190,7 +190,7 @@ static int lock_set(const struct clean *c, struct clean_set *s, struct dirlock *
 		    struct mlgen_err *err)
 {
 	struct mlgen_err why = { 0 };
-	int rc = dirlock_take_at(lock, s->dir_fd, c->path, &why);
+	int rc = dirlock_acquire_at(lock, s->dir_fd, c->path, &why);
 
 	if (rc == -EBUSY)
 		return mlgen_fail(err, rc, "%s", why.text);

@@ -387,8 +387,8 @@ static void init_common(struct dataset *ds, const struct job *job)
 }
 
 /* Scale the number of files, which must suffice for `batches` batches of each rank. */
-static int settle_found(struct dataset *ds, const struct job *job, uint64_t batch, uint64_t batches,
-			struct mlgen_err *err)
+static int settle_scanned(struct dataset *ds, const struct job *job, uint64_t batch,
+			  uint64_t batches, struct mlgen_err *err)
 {
 	if (job->scale < 100)
 		ds->files = files_by_scale(ds, job, ds->files, batch, batches);
@@ -397,15 +397,16 @@ static int settle_found(struct dataset *ds, const struct job *job, uint64_t batc
 	return ds->found ? 0 : dataset_init_format(ds, err);
 }
 
-static int init_found_eval(struct dataset *eval, const struct dataset *train, const struct job *job,
-			   struct dataset_received *given, struct mlgen_err *err)
+static int init_scanned_eval(struct dataset *eval, const struct dataset *train,
+			     const struct job *job, struct dataset_received *given,
+			     struct mlgen_err *err)
 {
 	memset(eval, 0, sizeof(*eval));
 	init_common(eval, job);
 	eval->recorded = recorded_ref(train->recorded);
 	int r = dataset_scan_eval(eval, train, job, given, err);
 	if (r == 0)
-		r = settle_found(eval, job, eval_batch(scaled_as(job)), 1, err);
+		r = settle_scanned(eval, job, eval_batch(scaled_as(job)), 1, err);
 	eval->split = EVAL_FOLDER;
 	if (r == 0)
 		dataset_number_eval(eval, train, eval->files);
@@ -443,7 +444,8 @@ int dataset_init_received(struct dataset *ds, const struct job *job, uint64_t me
 		init_common(ds, job);
 		r = dataset_scan(ds, job, given, err);
 		if (r == 0)
-			r = settle_found(ds, job, scaled_as(job)->batch_size, SCALED_BATCHES, err);
+			r = settle_scanned(ds, job, scaled_as(job)->batch_size, SCALED_BATCHES,
+					   err);
 	} else if (r == 0) {
 		ds->samples_per_file = job->samples_per_file;
 		ds->subfolders = job->subfolders ? job->subfolders : 1;
@@ -502,7 +504,7 @@ int dataset_init_eval_received(struct dataset *eval, const struct dataset *train
 	uint64_t files = job->scale < 100 ? files_by_scale(train, job, job->eval_files,
 							   eval_batch(scaled_as(job)), 1)
 					  : job->eval_files;
-	int r = train->scan && files ? init_found_eval(eval, train, job, given, err)
+	int r = train->scan && files ? init_scanned_eval(eval, train, job, given, err)
 				     : dataset_init_split(eval, train, files, err);
 
 	if (r == 0 && eval->files && !job_work(job)->only_prepares)

@@ -87,4 +87,4 @@ int detect_format(const struct format **out, struct scan *scan, const char *dire
 
 /* Drop labels, checksums and indexes from the scan by their names, unless it has no other files.
  * Reads nothing. Used if the format is given. */
-void detect_drop_others(struct scan *scan, const char *directory);
+void detect_drop_formats(struct scan *scan, const char *directory);

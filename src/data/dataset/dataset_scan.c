@@ -136,7 +136,7 @@ static int settle_format(struct dataset *ds, const struct job *j, struct mlgen_e
 	}
 	if (ds->format) {
 		if (ds->format != &format_raw)
-			detect_drop_others(ds->scan, ds->directory);
+			detect_drop_formats(ds->scan, ds->directory);
 		return check_format(ds->format, j, err);
 	}
 	int r = detect_format(&ds->format, ds->scan, ds->directory, err);
@@ -481,7 +481,7 @@ static int find_files(struct dataset *ds, const struct job *job, enum scan_part 
 	if (r)
 		return r;
 	ds->files = scan_files(ds->scan);
-	return ds->format->found_init ? ds->format->found_init(ds, err) : 0;
+	return ds->format->scanned_init ? ds->format->scanned_init(ds, err) : 0;
 }
 
 int dataset_scan(struct dataset *ds, const struct job *job, struct dataset_received *given,

@@ -351,7 +351,7 @@ static bool is_data_file(const void *arg, uint64_t file)
 	return scan_name(scan, file, name, sizeof(name)) < 0 || detect_name(name) == NAME_DATA;
 }
 
-void detect_drop_others(struct scan *scan, const char *directory)
+void detect_drop_formats(struct scan *scan, const char *directory)
 {
 	const struct scan *self = scan;
 	uint64_t before = scan_files(scan), data = 0;

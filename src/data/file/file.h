@@ -292,9 +292,9 @@ struct file_shape {
 	/* Facts and words that format->look has stored for a file of a scan, otherwise NULL. Such a
 	 * file has no sides. */
 	const uint64_t *facts, *words;
-	uint64_t found_bytes; /* size of a file of a scan; 0 = a made file */
-	bool has_labels;      /* part 1 is a label file, which is read whole */
-	uint64_t label_bytes; /* size of the label file; 0 = this data file has no label file */
+	uint64_t scanned_bytes; /* size of a file of a scan; 0 = a made file */
+	bool has_labels;        /* part 1 is a label file, which is read whole */
+	uint64_t label_bytes;   /* size of the label file; 0 = this data file has no label file */
 };
 
 /*
@@ -362,15 +362,15 @@ struct format {
 	const struct plan_kind *at_start;
 	/*
 	 * dataset=scan: `look` finds the number and the places of samples in an open file, and
-	 * found_range returns a place from what `look` has stored. A format without `look` has one
-	 * sample per file, unless a list gives the places (scan.h); found_range then uses the
+	 * scanned_range returns a place from what `look` has stored. A format without `look` has
+	 * one sample per file, unless a list gives the places (scan.h); scanned_range then uses the
 	 * list's words. `look` returns 0, or -errno with l->err. It reports a file that violates
 	 * its format with look_fail. No file, however damaged, may cause a crash, a hang, or an
 	 * allocation of a size that the file claims.
 	 */
 	int (*look)(struct look *l);
-	void (*found_range)(const struct file_shape *shape, uint64_t first, uint64_t n,
-			    uint64_t *off, uint64_t *len);
+	void (*scanned_range)(const struct file_shape *shape, uint64_t first, uint64_t n,
+			      uint64_t *off, uint64_t *len);
 	/*
 	 * Optional: the path of the i-th file next to `path` that `look` also reads. False = no
 	 * more; "" = the name would be too long.
@@ -381,7 +381,7 @@ struct format {
 	bool (*index_path)(const char *path, char *out, size_t size);
 	/* Optional: compute what all files have in common after the scan has looked into them;
 	 * ds->found and ds->files are set. 0, or -EINVAL with err. */
-	int (*found_init)(struct dataset *ds, struct mlgen_err *err);
+	int (*scanned_init)(struct dataset *ds, struct mlgen_err *err);
 	/* If extents have different numbers of samples: the first sample of a file's n-th extent,
 	 * and its number of samples. */
 	void (*found_extent)(const struct file_shape *shape, uint64_t n, uint64_t *first,
@@ -561,7 +561,7 @@ int scan_index_new_listed(struct scan_index **out, struct scan *scan, struct mlg
 void scan_index_free(struct scan_index *f); /* NULL is fine */
 
 /* Send the index from one process of a job to the other processes (hosts/hosts.h). They receive it
- * in the state that it had before format->found_init. `beside` is passed to namefile_open. 0 or
+ * in the state that it had before format->scanned_init. `beside` is passed to namefile_open. 0 or
  * -errno with err. */
 struct relay;
 int scan_index_send(const struct scan_index *f, struct relay *to, struct mlgen_err *err);
@@ -585,9 +585,9 @@ uint64_t scan_index_sample_bytes(const struct scan_index *f, uint64_t file);
 uint64_t scan_index_file_of(const struct scan_index *f, uint64_t sample);
 
 /*
- * If extents have different numbers of samples, format->found_init calls scan_index_count_extents.
- * `fact` is the index of the fact that stores a file's number of extents. The call
- * replaces that number by the number of extents before the file. From then on
+ * If extents have different numbers of samples, format->scanned_init calls
+ * scan_index_count_extents. `fact` is the index of the fact that stores a file's number of extents.
+ * The call replaces that number by the number of extents before the file. From then on
  * scan_index_first_extent returns the number of extents before a file, and
  * scan_index_file_of_extent the file that contains an extent.
  */

@@ -37,7 +37,7 @@ void format_shape(const struct dataset *ds, uint64_t file, struct file_shape *sh
 	if (ds->scan) {
 		shape->sides[0] = 1;
 		file = dataset_distinct_file(ds, file);
-		shape->sides[1] = shape->found_bytes = scan_size(ds->scan, file);
+		shape->sides[1] = shape->scanned_bytes = scan_size(ds->scan, file);
 		if (ds->found)
 			scan_index_shape(ds->found, file, shape);
 		if (ds->labels) {
@@ -69,7 +69,8 @@ uint64_t format_file_bytes(const struct format *f, const struct file_shape *shap
 {
 	if (is_label(shape))
 		return shape->label_bytes;
-	return shape->found_bytes && shape->part == 0 ? shape->found_bytes : f->file_bytes(shape);
+	return shape->scanned_bytes && shape->part == 0 ? shape->scanned_bytes
+							: f->file_bytes(shape);
 }
 
 void format_sample_range(const struct format *f, const struct file_shape *shape, uint64_t first,
@@ -79,10 +80,10 @@ void format_sample_range(const struct format *f, const struct file_shape *shape,
 		*off = 0;
 		*len = shape->label_bytes;
 	} else if (shape->facts) {
-		f->found_range(shape, first, n, off, len);
-	} else if (shape->found_bytes) {
+		f->scanned_range(shape, first, n, off, len);
+	} else if (shape->scanned_bytes) {
 		*off = 0;
-		*len = shape->found_bytes;
+		*len = shape->scanned_bytes;
 	} else {
 		f->sample_range(shape, first, n, off, len);
 	}

@@ -48,8 +48,8 @@ static char *key_of(const struct dataset *ds)
 
 /* ---- the old cache ---- */
 
-static int kept_refuse(const struct scan_cache_store *k, int code, const char *what,
-		       struct mlgen_err *err)
+static int refuse_stored(const struct scan_cache_store *k, int code, const char *what,
+			 struct mlgen_err *err)
 {
 	return mlgen_fail(err, code, "scan_cache: %s: %s", k->req.path, what);
 }
@@ -76,7 +76,7 @@ static int open_path(struct scan_cache_store *k, struct mlgen_err *err)
 			 : 0;
 	}
 	if (k->fd < 0 || fstat(k->fd, &st) != 0)
-		return kept_refuse(k, -errno, strerror(errno), err);
+		return refuse_stored(k, -errno, strerror(errno), err);
 	const char *other = filekind_other(st.st_mode);
 	return other ? mlgen_fail(err, -EINVAL,
 				  "scan_cache: %s: is %s, not a regular file; name another file",
@@ -115,7 +115,7 @@ int scan_cache_store_open(struct scan_cache_store **out, const struct scan_cache
 
 		k->has_cache = state == SCAN_CACHE_FITS;
 		if (state == SCAN_CACHE_FOREIGN)
-			r = kept_refuse(
+			r = refuse_stored(
 				k, -EINVAL,
 				"is not a scan cache and was not changed; name another file", err);
 		else if (state == SCAN_CACHE_USELESS && k->req.path && !k->req.is_quiet)

@@ -181,8 +181,8 @@ static int csv_look(struct look *l)
 }
 
 /* Words are the offsets of rows; the last row ends at facts[0]. */
-static void csv_found_range(const struct file_shape *shape, uint64_t first, uint64_t n,
-			    uint64_t *off, uint64_t *len)
+static void csv_scanned_range(const struct file_shape *shape, uint64_t first, uint64_t n,
+			      uint64_t *off, uint64_t *len)
 {
 	*off = shape->words[first];
 	*len = (first + n < shape->samples ? shape->words[first + n] : shape->facts[0]) - *off;
@@ -196,5 +196,5 @@ const struct format format_csv = {
 	.framework = { &plan_pandas },
 	.reader = "pandas",
 	.look = csv_look,
-	.found_range = csv_found_range,
+	.scanned_range = csv_scanned_range,
 };

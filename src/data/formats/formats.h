@@ -118,4 +118,4 @@ void png_layout(const struct file_shape *shape, struct png_layout *l);
 /* Default size of a read by TFRecordDataset. */
 #define TFRECORD_READ_BYTES 262144
 
-bool tfrecord_found_is_compressed(const struct file_shape *shape);
+bool tfrecord_scanned_is_compressed(const struct file_shape *shape);

@@ -49,7 +49,7 @@ void npy_samples_header(uint8_t out[NPY_HEADER_BYTES], const struct file_shape *
 
 /* ---- A zip archive from any writer ---- */
 
-struct zip_found {
+struct zip_scanned {
 	uint64_t dir_off, dir_bytes;
 	uint64_t end_off; /* offset of the end record */
 	bool has_comment; /* after the end record */
@@ -62,7 +62,7 @@ struct zip_found {
  * one. With a NULL key, find the first member whose name has the suffix. 0, or -errno with l->err:
  * there is no such member, or it cannot be read.
  */
-int zip_look(struct look *l, const char *key, const char *suffix, struct zip_found *found);
+int zip_look(struct look *l, const char *key, const char *suffix, struct zip_scanned *found);
 
 /* ---- Images ---- */
 

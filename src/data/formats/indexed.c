@@ -291,7 +291,7 @@ static bool indexed_index_path(const char *path, unsigned i, char *out, size_t s
 }
 
 /* Refuse a mix of indexes, because workers read those of all files in the same way. */
-static int indexed_found_init(struct dataset *ds, struct mlgen_err *err)
+static int indexed_scanned_init(struct dataset *ds, struct mlgen_err *err)
 {
 	uint64_t megatron = 0;
 
@@ -314,8 +314,8 @@ static int indexed_found_init(struct dataset *ds, struct mlgen_err *err)
 }
 
 /* The range from the first byte of the samples to the last. */
-static void indexed_found_range(const struct file_shape *shape, uint64_t first, uint64_t n,
-				uint64_t *off, uint64_t *len)
+static void indexed_scanned_range(const struct file_shape *shape, uint64_t first, uint64_t n,
+				  uint64_t *off, uint64_t *len)
 {
 	const uint64_t *facts = shape->facts, *words = shape->words;
 	uint64_t end = 0;
@@ -411,8 +411,8 @@ const struct format format_indexed_binary = {
 	.look = indexed_look,
 	.sidecar_path = indexed_index_path,
 	.index_path = indexed_megatron_path,
-	.found_init = indexed_found_init,
-	.found_range = indexed_found_range,
+	.scanned_init = indexed_scanned_init,
+	.scanned_range = indexed_scanned_range,
 	.at_start = &plan_indexes,
 };
 
@@ -431,7 +431,7 @@ const struct format format_mmap_indexed_binary = {
 	.look = indexed_look,
 	.sidecar_path = indexed_index_path,
 	.index_path = indexed_megatron_path,
-	.found_init = indexed_found_init,
-	.found_range = indexed_found_range,
+	.scanned_init = indexed_scanned_init,
+	.scanned_range = indexed_scanned_range,
 	.at_start = &plan_map,
 };

@@ -520,8 +520,8 @@ static int npy_look(struct look *l)
 	return 0;
 }
 
-static void npy_found_range(const struct file_shape *shape, uint64_t first, uint64_t n,
-			    uint64_t *off, uint64_t *len)
+static void npy_scanned_range(const struct file_shape *shape, uint64_t first, uint64_t n,
+			      uint64_t *off, uint64_t *len)
 {
 	const uint64_t *facts = array_facts(shape);
 
@@ -543,7 +543,7 @@ const struct format format_npy = {
 	.reader = "NumPy",
 	.is_array = true,
 	.look = npy_look,
-	.found_range = npy_found_range,
+	.scanned_range = npy_scanned_range,
 };
 
 uint64_t npy_data_off(const struct file_shape *s)

@@ -111,7 +111,7 @@ static int npz_look(struct look *l)
 {
 	const char *key = l->options ? l->options->scan_key : NULL;
 	struct npy_head h = { 0 };
-	struct zip_found z;
+	struct zip_scanned z;
 
 	if (l->file_bytes >> OFF_BITS)
 		return look_fail(l, 0, "larger than 256 TiB");
@@ -163,14 +163,14 @@ static void unpack_facts(const uint64_t *facts, uint64_t file_bytes, struct npz_
 	a->member.plain_bytes = a->header_bytes + a->data_bytes;
 }
 
-static void npz_found_range(const struct file_shape *shape, uint64_t first, uint64_t n,
-			    uint64_t *off, uint64_t *len)
+static void npz_scanned_range(const struct file_shape *shape, uint64_t first, uint64_t n,
+			      uint64_t *off, uint64_t *len)
 {
 	struct npz_array a;
 
 	(void)first;
 	(void)n;
-	unpack_facts(shape->facts, shape->found_bytes, &a);
+	unpack_facts(shape->facts, shape->scanned_bytes, &a);
 	const struct zip_member *m = &a.member;
 	*off = m->header_off + ZIP_LOCAL_BYTES + m->name_bytes + m->extra_bytes;
 	*len = m->stored_bytes;
@@ -439,7 +439,7 @@ static bool npz_write_next(struct format_writer *w, void *buf, size_t bytes, uin
 void npz_array(const struct file_shape *shape, struct npz_array *a)
 {
 	if (shape->facts) {
-		unpack_facts(shape->facts, shape->found_bytes, a);
+		unpack_facts(shape->facts, shape->scanned_bytes, a);
 		return;
 	}
 	struct npz_layout l = npz_layout(shape);
@@ -469,5 +469,5 @@ const struct format format_npz = {
 	.reader = "NumPy",
 	.is_array = true,
 	.look = npz_look,
-	.found_range = npz_found_range,
+	.scanned_range = npz_scanned_range,
 };

@@ -237,7 +237,7 @@ static void png_sample_range(const struct file_shape *shape, uint64_t first, uin
 	(void)first;
 	(void)n;
 	*off = 0;
-	*len = shape->facts ? shape->found_bytes : png_file_bytes(shape);
+	*len = shape->facts ? shape->scanned_bytes : png_file_bytes(shape);
 }
 
 static int png_init(struct dataset *ds, struct mlgen_err *err)
@@ -389,5 +389,5 @@ const struct format format_png = {
 	.framework = { &plan_png },
 	.reader = "Pillow",
 	.look = png_look,
-	.found_range = png_sample_range,
+	.scanned_range = png_sample_range,
 };

@@ -32,8 +32,8 @@ static bool raw_write_next(struct format_writer *w, void *buf, size_t bytes, uin
 
 /* The range from the first byte of the samples to the last. A list has stored two words for each
  * sample, offset and length (scan.h). */
-static void raw_found_range(const struct file_shape *shape, uint64_t first, uint64_t n,
-			    uint64_t *off, uint64_t *len)
+static void raw_scanned_range(const struct file_shape *shape, uint64_t first, uint64_t n,
+			      uint64_t *off, uint64_t *len)
 {
 	const uint64_t *words = shape->words;
 	uint64_t end = 0;
@@ -51,5 +51,5 @@ const struct format format_raw = {
 	.file_bytes = raw_file_bytes,
 	.sample_range = raw_sample_range,
 	.write_next = raw_write_next,
-	.found_range = raw_found_range,
+	.scanned_range = raw_scanned_range,
 };

@@ -343,8 +343,8 @@ static int tar_step(struct tar_walk *w)
 	return r;
 }
 
-static void tar_found_range(const struct file_shape *shape, uint64_t first, uint64_t n,
-			    uint64_t *off, uint64_t *len)
+static void tar_scanned_range(const struct file_shape *shape, uint64_t first, uint64_t n,
+			      uint64_t *off, uint64_t *len)
 {
 	*off = shape->words[first * TAR_WORDS + TAR_DATA];
 	*len = shape->words[(first + n - 1) * TAR_WORDS + TAR_END] - *off;
@@ -775,6 +775,6 @@ const struct format format_tar = {
 	.reader = "WebDataset",
 	.look = tar_look,
 	.sidecar_path = tar_index_path,
-	.found_range = tar_found_range,
+	.scanned_range = tar_scanned_range,
 	.is_forward = true,
 };

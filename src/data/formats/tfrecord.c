@@ -321,14 +321,14 @@ static int tfrecord_look(struct look *l)
 	return 0;
 }
 
-static void tfrecord_found_range(const struct file_shape *shape, uint64_t first, uint64_t n,
-				 uint64_t *off, uint64_t *len)
+static void tfrecord_scanned_range(const struct file_shape *shape, uint64_t first, uint64_t n,
+				   uint64_t *off, uint64_t *len)
 {
 	const uint64_t *ends = shape->words;
 
 	if (shape->facts[IS_COMPRESSED]) {
 		*off = first ? ends[first - 1] : 0;
-		*len = first + n == shape->samples ? shape->found_bytes - *off
+		*len = first + n == shape->samples ? shape->scanned_bytes - *off
 						   : ends[first + n - 1] - *off;
 		return;
 	}
@@ -336,7 +336,7 @@ static void tfrecord_found_range(const struct file_shape *shape, uint64_t first,
 	*len = ends[first + n - 1] - CRC_BYTES - *off;
 }
 
-bool tfrecord_found_is_compressed(const struct file_shape *shape)
+bool tfrecord_scanned_is_compressed(const struct file_shape *shape)
 {
 	return shape->facts[IS_COMPRESSED];
 }
@@ -643,6 +643,6 @@ const struct format format_tfrecord = {
 	.reader = "TensorFlow",
 	.look = tfrecord_look,
 	.sidecar_path = tfrecord_index_path,
-	.found_range = tfrecord_found_range,
+	.scanned_range = tfrecord_scanned_range,
 	.is_forward = true,
 };

@@ -30,7 +30,7 @@ enum {
 struct archive {
 	struct look *l;
 	const char *key, *suffix;
-	struct zip_found *found;
+	struct zip_scanned *found;
 	uint64_t before; /* bytes before the archive */
 
 	char name[256]; /* name of the member, maybe truncated */
@@ -287,11 +287,11 @@ static int look_member(struct archive *a)
 	return 0;
 }
 
-int zip_look(struct look *l, const char *key, const char *suffix, struct zip_found *found)
+int zip_look(struct look *l, const char *key, const char *suffix, struct zip_scanned *found)
 {
 	struct archive a = { .l = l, .key = key, .suffix = suffix, .found = found };
 
-	*found = (struct zip_found){ 0 };
+	*found = (struct zip_scanned){ 0 };
 	int r = find_end(&a);
 	if (r == 0)
 		r = find_directory(&a);

@@ -120,7 +120,7 @@ static bool forward_next(struct plan *p, struct plan_op *op)
 		p->step = READ;
 	} else if (p->off < p->end && p->off <= p->file_bytes) {
 		bool is_packed = p->shape.facts && p->config->dataset->format == &format_tfrecord &&
-				 tfrecord_found_is_compressed(&p->shape);
+				 tfrecord_scanned_is_compressed(&p->shape);
 		uint64_t bytes;
 
 		op->op = MLGEN_READ;

@@ -50,7 +50,7 @@ static bool next_of_one(struct plan *p, struct plan_op *op)
 #ifdef HAVE_HDF5
 
 /* Chunked: p->off .. p->end are words of steps, p->jump is the word of the next chunk. */
-static void found_init(struct plan *p, const struct file_shape *shape, const struct extent *x)
+static void scanned_init(struct plan *p, const struct file_shape *shape, const struct extent *x)
 {
 	struct hdf5_index f;
 	uint64_t row, len;
@@ -126,7 +126,7 @@ static bool found_next(struct plan *p, unsigned step, struct plan_op *op)
 
 #else
 
-static void found_init(struct plan *p, const struct file_shape *shape, const struct extent *x)
+static void scanned_init(struct plan *p, const struct file_shape *shape, const struct extent *x)
 {
 	(void)p;
 	(void)shape;
@@ -155,7 +155,7 @@ static void hdf5_init(struct plan *p, const struct file_shape *shape, const stru
 	uint64_t len;
 
 	if (shape->facts) {
-		found_init(p, shape, x);
+		scanned_init(p, shape, x);
 		return;
 	}
 	format_sample_range(p->config->dataset->format, shape, x->first_sample, x->samples, &p->off,

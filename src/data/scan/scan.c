@@ -367,7 +367,7 @@ static int scan_all_places(struct scan_walk *w, struct scan_places *p)
 	if (r == 0)
 		r = namefile_flush(&s->names, w->err);
 	if (r == 0) {
-		s->skipped.again += links_keep_once(&w->links, s);
+		s->skipped.again += links_keep_single(&w->links, s);
 		r = scan_judge(w, where);
 	}
 	if (r)

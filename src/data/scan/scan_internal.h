@@ -56,7 +56,7 @@ void links_fini(struct scan_links *l); /* a zeroed struct is fine */
 /* If several links lead to the same file, keep only the first of them in the scan. The scan must be
  * in its final order. Returns the number of removed files. */
 struct scan;
-uint64_t links_keep_once(struct scan_links *l, struct scan *s);
+uint64_t links_keep_single(struct scan_links *l, struct scan *s);
 
 /* ---- Entries of a scan, and the walk through folders ---- */
 

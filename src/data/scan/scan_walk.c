@@ -40,7 +40,7 @@ static bool links_enter(struct scan_links *l, const struct stat *st)
 	return is_new;
 }
 
-uint64_t links_keep_once(struct scan_links *l, struct scan *s)
+uint64_t links_keep_single(struct scan_links *l, struct scan *s)
 {
 	const struct scan_link *x = l->files.at;
 	uint64_t left = 0, before = s->count;

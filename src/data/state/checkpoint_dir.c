@@ -367,7 +367,7 @@ static bool is_checkpoint_file(const char *name)
 }
 
 /* Does a folder hold files other than the expected ones? */
-static bool holds_others(int folder_fd, bool (*is_expected)(const char *name))
+static bool holds_other_files(int folder_fd, bool (*is_expected)(const char *name))
 {
 	int fd = openat(folder_fd, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	DIR *dir = fd < 0 ? NULL : fdopendir(fd);
@@ -393,7 +393,7 @@ bool checkpoint_remove_bare(const struct checkpoints *c, const struct checkpoint
 
 	if (fd < 0)
 		return fd == -ENOENT;
-	bool is_bare = below_is_trusted(fd, c->maker) && !holds_others(fd, is_of_manifest) &&
+	bool is_bare = below_is_trusted(fd, c->maker) && !holds_other_files(fd, is_of_manifest) &&
 		       fstatat(fd, CHECKPOINT_MANIFEST, &st, AT_SYMLINK_NOFOLLOW) != 0 &&
 		       errno == ENOENT;
 	if (is_bare)
@@ -450,7 +450,7 @@ int checkpoint_removal_begin(struct checkpoint_removal *r, const struct checkpoi
 
 bool checkpoint_removal_leaves_nothing(const struct checkpoint_removal *r)
 {
-	return !r->is_held || !holds_others(r->folder_fd, is_checkpoint_file);
+	return !r->is_held || !holds_other_files(r->folder_fd, is_checkpoint_file);
 }
 
 void checkpoint_removal_fini(struct checkpoint_removal *r)
@@ -486,7 +486,7 @@ int checkpoint_removal_end(const struct checkpoint_removal *r, const struct chec
 
 	if (!r->is_held)
 		return 0;
-	if (holds_others(r->folder_fd, is_of_manifest))
+	if (holds_other_files(r->folder_fd, is_of_manifest))
 		return mlgen_fail(
 			err, -ENOTEMPTY,
 			"%s/%s: was not removed: it contains files that mlgen did not write",

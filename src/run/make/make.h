@@ -355,9 +355,9 @@ struct dirlock {
 };
 
 /* 0, -EBUSY when another mlgen is at work there, or another -errno. */
-int dirlock_take(struct dirlock *l, const char *directory, struct mlgen_err *err);
+int dirlock_acquire(struct dirlock *l, const char *directory, struct mlgen_err *err);
 /* Lock a directory that the caller holds open; its path is for messages. */
-int dirlock_take_at(struct dirlock *l, int dir_fd, const char *directory, struct mlgen_err *err);
+int dirlock_acquire_at(struct dirlock *l, int dir_fd, const char *directory, struct mlgen_err *err);
 void dirlock_drop(struct dirlock *l); /* accepts a zeroed struct */
 
 /* ---- prepare a dataset: write its missing files, before any clock starts ---- */

@@ -96,13 +96,13 @@ static int dirlock_lock(struct dirlock *l, const char *directory, struct mlgen_e
 	return dirlock_fail(directory, r, err);
 }
 
-int dirlock_take(struct dirlock *l, const char *directory, struct mlgen_err *err)
+int dirlock_acquire(struct dirlock *l, const char *directory, struct mlgen_err *err)
 {
 	l->dir_fd = below_open_root(directory);
 	return dirlock_lock(l, directory, err);
 }
 
-int dirlock_take_at(struct dirlock *l, int dir_fd, const char *directory, struct mlgen_err *err)
+int dirlock_acquire_at(struct dirlock *l, int dir_fd, const char *directory, struct mlgen_err *err)
 {
 	l->dir_fd = below_folder(dir_fd, "");
 	return dirlock_lock(l, directory, err);

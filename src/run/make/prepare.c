@@ -527,7 +527,7 @@ static int work(struct prepare *p, bool *started, struct mlgen_err *err)
 				   strerror(-r), noroom_text(why, p->ds->directory, r, 0));
 	}
 	if (r == 0)
-		r = dirlock_take(&p->lock, p->ds->directory, err);
+		r = dirlock_acquire(&p->lock, p->ds->directory, err);
 	if (r == 0)
 		r = work_locked(p, started, err);
 	dirlock_drop(&p->lock);

@@ -513,7 +513,7 @@ int iolayout_run(struct iofiles *f, struct iolayout *l, struct mlgen_err *err)
 
 		r = dirs_make(d->path, &l->started);
 		r = r ? mlgen_fail(err, r, "%s: mkdir: %s", d->path, strerror(-r))
-		      : dirlock_take(&d->lock, d->path, err);
+		      : dirlock_acquire(&d->lock, d->path, err);
 	}
 	if (r == 0)
 		r = make_missing(&x, err);

@@ -392,7 +392,7 @@ void plain_need(struct memneed *n, const struct job *j, size_t files)
 		memneed_untouched(n, j->numjobs, buffer);
 }
 
-void plain_put_costs(struct buf *out, const struct job *j)
+void plain_append_costs(struct buf *out, const struct job *j)
 {
 	memneed_append(out, "numjobs", j->numjobs);
 	memneed_append(out, "iodepth", job_depth(j));

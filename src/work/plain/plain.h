@@ -379,7 +379,7 @@ void plain_collect_none(struct job_result *out, struct slot *s, uint64_t workers
 void plain_need(struct memneed *n, const struct job *job, size_t files);
 
 /* Implements activity.append_costs (run/slot/slot.h). */
-void plain_put_costs(struct buf *out, const struct job *job);
+void plain_append_costs(struct buf *out, const struct job *job);
 
 /* True if requests bypass the page cache: as direct= says, or, if it is not given, as the requests
  * in the replayed trace did. */

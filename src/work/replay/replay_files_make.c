@@ -587,7 +587,7 @@ static int open_directory(struct replay_making *x, struct mlgen_err *err)
 		mlgen_fail(err, r, "%s: mkdir: %s", path, strerror(-r));
 	mem_free(path);
 	if (r == 0)
-		r = dirlock_take(&x->lock, x->f->directory, err);
+		r = dirlock_acquire(&x->lock, x->f->directory, err);
 	if (r == 0)
 		r = datadir_open(&x->parts.dir, x->f->directory, x->lock.maker, err);
 	return r;

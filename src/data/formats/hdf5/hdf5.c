@@ -356,7 +356,7 @@ const struct format format_hdf5 = {
 	.reader = "h5py",
 	.is_array = true,
 	.look = hdf5_look,
-	.found_range = hdf5_index_range,
+	.scanned_range = hdf5_index_range,
 };
 
 #else

@@ -26,7 +26,7 @@ enum { CHUNKED = 1, COMPACT = 2, FILTERED = 4, DIRECT = 8 };
 #define READS_MASK ((UINT64_C(1) << (ROOT_SHIFT - READS_SHIFT)) - 1)
 #define ROOT_MASK ((UINT64_C(1) << (SIEVE_SHIFT - ROOT_SHIFT)) - 1)
 
-static void hdf5_found_pack(const struct hdf5_index *f, uint64_t *facts)
+static void hdf5_scanned_pack(const struct hdf5_index *f, uint64_t *facts)
 {
 	facts[HOW] = (f->is_chunked ? CHUNKED : 0u) | (f->is_compact ? COMPACT : 0u) |
 		     (f->is_filtered ? FILTERED : 0u) | (f->is_direct ? DIRECT : 0u) |
@@ -118,7 +118,7 @@ static void chunked_range(const struct hdf5_index *f, const struct file_shape *s
 
 	struct hdf5_share share = hdf5_share_of(f, shape->samples, row, bytes);
 	*len = in_row == share.samples - 1 ? share.last : share.each;
-	*off = u64_min(*off + in_row * share.each, shape->found_bytes - *len);
+	*off = u64_min(*off + in_row * share.each, shape->scanned_bytes - *len);
 }
 
 void hdf5_index_range(const struct file_shape *shape, uint64_t first, uint64_t n, uint64_t *off,
@@ -139,7 +139,7 @@ void hdf5_index_range(const struct file_shape *shape, uint64_t first, uint64_t n
 		chunked_range(&f, shape, first + i, &other, &bytes);
 		*len += bytes;
 	}
-	*off = u64_min(*off, shape->found_bytes - *len);
+	*off = u64_min(*off, shape->scanned_bytes - *len);
 }
 
 /* ---- the look ---- */
@@ -253,7 +253,7 @@ static int look_dataset(struct hdf5_file *f)
 	if (s.is_chunked)
 		r = hdf5_chunks_look(f, &s, cache, &index);
 	f->look->samples = s.sides[0];
-	hdf5_found_pack(&index, f->look->facts);
+	hdf5_scanned_pack(&index, f->look->facts);
 	return r;
 }
 

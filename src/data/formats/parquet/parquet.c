@@ -380,7 +380,7 @@ const struct format format_parquet = {
 	.reader = "pyarrow",
 	.read_bytes = parquet_read_bytes,
 	.look = parquet_look,
-	.found_range = parquet_index_range,
+	.scanned_range = parquet_index_range,
 	.found_extent = parquet_index_extent,
-	.found_init = parquet_index_init,
+	.scanned_init = parquet_index_init,
 };

@@ -150,7 +150,7 @@ enum {
 uint64_t parquet_index_group(const struct file_shape *shape, uint64_t row);
 const uint64_t *parquet_index_chunks(const struct file_shape *shape, uint64_t group);
 
-/* Implement look, found_range and found_extent of struct format. */
+/* Implement look, scanned_range and found_extent of struct format. */
 int parquet_look(struct look *l);
 void parquet_index_range(const struct file_shape *shape, uint64_t first, uint64_t n, uint64_t *off,
 			 uint64_t *len);

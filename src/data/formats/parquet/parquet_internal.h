@@ -184,5 +184,5 @@ enum {
 size_t parquet_footer_piece(const struct parquet *p, uint64_t piece, uint8_t *to);
 uint64_t parquet_footer_bytes(const struct parquet *p);
 
-/* Implements format->found_init. */
+/* Implements format->scanned_init. */
 int parquet_index_init(struct dataset *ds, struct mlgen_err *err);

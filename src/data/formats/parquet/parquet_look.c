@@ -479,8 +479,8 @@ void parquet_index_range(const struct file_shape *shape, uint64_t first, uint64_
 			*len += parquet_chunk_bytes(chunk + 2 * i);
 		}
 	}
-	*len = u64_min(*len, shape->found_bytes);
-	*off = u64_min(*off, shape->found_bytes - *len);
+	*len = u64_min(*len, shape->scanned_bytes);
+	*off = u64_min(*off, shape->scanned_bytes - *len);
 }
 
 void parquet_index_extent(const struct file_shape *shape, uint64_t n, uint64_t *first,

@@ -31,7 +31,7 @@ static __always_inline void tell_submit(struct thread_state *s, struct capture_r
 		s->asked_from = r->off;
 		s->asked_end = r->off + r->len_bytes;
 	}
-	e = ring_take(TRACE_ASYNC_SUBMIT, EVENT_ASYNC_SUBMIT);
+	e = ring_next_slot(TRACE_ASYNC_SUBMIT, EVENT_ASYNC_SUBMIT);
 	if (!e)
 		return;
 	e->start_ns = r->start_ns;
@@ -49,7 +49,7 @@ static __always_inline void tell_submit(struct thread_state *s, struct capture_r
 /* Report the end of a request, with the thread that submitted it. `duration_ns` may be unknown. */
 static __always_inline void tell_end(const struct capture_request *r, u64 duration_ns, s64 result)
 {
-	struct capture_event *e = ring_take(r->op, EVENT_ASYNC_END);
+	struct capture_event *e = ring_next_slot(r->op, EVENT_ASYNC_END);
 
 	if (!e)
 		return;

@@ -34,7 +34,7 @@ static __always_inline u32 disk_of(struct request *rq)
 static __always_inline void tell_block(const struct capture_request *r, u16 op, u64 duration_ns,
 				       s64 result)
 {
-	struct capture_event *e = ring_take(op, EVENT_BLOCK);
+	struct capture_event *e = ring_next_slot(op, EVENT_BLOCK);
 
 	if (!e)
 		return;

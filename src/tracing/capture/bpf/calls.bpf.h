@@ -49,7 +49,7 @@ static __always_inline bool is_compat(void)
 static __always_inline void tell_call(struct thread_state *s, const struct file_seen *f, u16 op,
 				      u64 off, u64 len_bytes, const struct ended_call *c, u16 flags)
 {
-	struct capture_event *e = ring_take(op, EVENT_CALL);
+	struct capture_event *e = ring_next_slot(op, EVENT_CALL);
 
 	if (!e)
 		return;

@@ -78,7 +78,7 @@ static __always_inline void end_fd_call(struct thread_state *s, const struct end
 static __always_inline void end_address_call(struct thread_state *s, const struct ended_call *c)
 {
 	struct capture_event *e =
-		ring_take(c->call == CALL_MUNMAP ? TRACE_MUNMAP : TRACE_ADVISE, EVENT_CALL);
+		ring_next_slot(c->call == CALL_MUNMAP ? TRACE_MUNMAP : TRACE_ADVISE, EVENT_CALL);
 
 	if (!e)
 		return;

@@ -11,7 +11,7 @@
 
 static __always_inline void tell_added(struct thread_state *s, u64 first, u64 count, u16 flags)
 {
-	struct capture_event *e = ring_take(TRACE_CACHE_ADD, EVENT_CALL);
+	struct capture_event *e = ring_next_slot(TRACE_CACHE_ADD, EVENT_CALL);
 
 	if (!e)
 		return;
@@ -127,7 +127,7 @@ int BPF_PROG(on_page_added, struct folio *folio)
 
 static __always_inline void tell_fault(struct thread_state *s)
 {
-	struct capture_event *e = ring_take(TRACE_FAULT, EVENT_CALL);
+	struct capture_event *e = ring_next_slot(TRACE_FAULT, EVENT_CALL);
 
 	if (!e)
 		return;

@@ -129,7 +129,7 @@ static __always_inline u64 ring_flags(void)
 
 /* Reserve an event and set op, kind, pid and tid; flags, more and number are 0. The caller must set
  * all other members. NULL: the event is lost, and counted. */
-static __always_inline struct capture_event *ring_take(u16 op, u8 kind)
+static __always_inline struct capture_event *ring_next_slot(u16 op, u8 kind)
 {
 	struct capture_event *e = bpf_ringbuf_reserve(&ring, sizeof(*e), 0);
 	u64 both;

@@ -30,7 +30,7 @@ int BPF_PROG(on_switch, bool preempt, struct task_struct *prev, struct task_stru
 static __always_inline void tell_task(struct task_struct *task, u32 parent, u32 maker, u64 start_ns,
 				      u8 more)
 {
-	struct capture_event *e = ring_take(TRACE_FORK, EVENT_TASK);
+	struct capture_event *e = ring_next_slot(TRACE_FORK, EVENT_TASK);
 
 	if (!e)
 		return;

@@ -177,7 +177,7 @@ struct explain_piece explain_longest(const struct explain_call *calls, unsigned 
 /* ---- columns of Parquet files, chosen so that chunks are as large as in a trace ---- */
 
 /* Option values, owned. NULL: one column gives the same calls. */
-struct columns_found {
+struct columns_scanned {
 	char *columns, *read_columns;
 	uint64_t row_bytes;
 	uint32_t count, read;
@@ -185,9 +185,9 @@ struct columns_found {
 
 /* Make each chunk of a row group a column with the same bytes per row; read_columns are the columns
  * that visits read. Names and types are made up, because calls do not show them. */
-void columns_found(struct columns_found *c, const struct peek *p,
-		   const struct explain_visit *visits, unsigned count);
-void columns_found_fini(struct columns_found *c); /* accepts a zeroed struct */
+void columns_scanned(struct columns_scanned *c, const struct peek *p,
+		     const struct explain_visit *visits, unsigned count);
+void columns_scanned_fini(struct columns_scanned *c); /* accepts a zeroed struct */
 
 /* ---- the distribution that sizes have been drawn from ---- */
 

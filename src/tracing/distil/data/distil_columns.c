@@ -177,12 +177,12 @@ static void add_names(struct buf *to, const struct peek *p, uint32_t first, uint
 		buf_addf(to, "..%0*" PRIu32, digits, first + count - 1);
 }
 
-void columns_found(struct columns_found *c, const struct peek *p,
-		   const struct explain_visit *visits, unsigned count)
+void columns_scanned(struct columns_scanned *c, const struct peek *p,
+		     const struct explain_visit *visits, unsigned count)
 {
 	struct buf all = { 0 }, some = { 0 };
 
-	*c = (struct columns_found){ .count = p->chunks };
+	*c = (struct columns_scanned){ .count = p->chunks };
 	if (p->group_rows == 0 || p->chunks <= 1)
 		return;
 	uint8_t *is_read = mem_zalloc(p->chunks);
@@ -217,9 +217,9 @@ void columns_found(struct columns_found *c, const struct peek *p,
 	mem_free(is_read);
 }
 
-void columns_found_fini(struct columns_found *c)
+void columns_scanned_fini(struct columns_scanned *c)
 {
 	mem_free(c->columns);
 	mem_free(c->read_columns);
-	*c = (struct columns_found){ 0 };
+	*c = (struct columns_scanned){ 0 };
 }

@@ -186,7 +186,7 @@ struct dataset_finder {
 	struct jobsection *to;
 	struct samplebook book;
 	struct peek peek;
-	struct columns_found columns;
+	struct columns_scanned columns;
 	struct filemodel model;
 	struct buf directory; /* common directory of all samples */
 	uint64_t *sizes;      /* sizes of files, later of samples; ascending */
@@ -505,7 +505,7 @@ static void fill_known(struct dataset_finder *f, const struct explain_visit *vis
 		known->row_group_size = 1;
 		return;
 	}
-	columns_found(&f->columns, p, visits, count);
+	columns_scanned(&f->columns, p, visits, count);
 	known->row_group_size = p->group_rows;
 	known->columns = f->columns.columns;
 	known->read_columns = f->columns.read_columns;
@@ -649,7 +649,7 @@ int distil_dataset(struct distil *d, uint32_t party, struct jobsection *to, stru
 	}
 	mem_free(f.sizes);
 	buf_fini(&f.directory);
-	columns_found_fini(&f.columns);
+	columns_scanned_fini(&f.columns);
 	peek_fini(&f.peek);
 	samplebook_fini(&f.book);
 	return rc;

@@ -129,8 +129,8 @@ void ring_push(struct ring *r, const struct token *t)
 }
 
 /* Take the token at `tail`, unless it is of a later stage or batch. */
-static bool ring_take(struct ring *r, uint64_t tail, uint64_t stage, uint64_t batch,
-		      struct token *t)
+static bool ring_next_slot(struct ring *r, uint64_t tail, uint64_t stage, uint64_t batch,
+			   struct token *t)
 {
 	*t = r->tokens[tail & r->mask];
 	if (t->stage > stage || (t->stage == stage && t->batch > batch))
@@ -146,7 +146,7 @@ static bool take_newest(struct ring *r, uint64_t tail, uint64_t stage, uint64_t 
 {
 	atomic_store(&r->taking, tail + 1);
 	bool is_taken =
-		atomic_load(&r->adding_to) != tail + 1 && ring_take(r, tail, stage, batch, t);
+		atomic_load(&r->adding_to) != tail + 1 && ring_next_slot(r, tail, stage, batch, t);
 	atomic_store(&r->taking, 0);
 	return is_taken;
 }
@@ -162,7 +162,7 @@ bool ring_pop(struct ring *r, uint64_t stage, uint64_t batch, struct token *t)
 		if (tail == head)
 			return false;
 		is_taken = tail + 1 == head ? take_newest(r, tail, stage, batch, t)
-					    : ring_take(r, tail, stage, batch, t);
+					    : ring_next_slot(r, tail, stage, batch, t);
 	} while (is_taken && t->stage < stage);
 	return is_taken;
 }

@@ -51,7 +51,9 @@ static inline void byte_range(const struct file_shape *shape, uint64_t first, ui
 	*len = n;
 }
 
-static struct format byte_format = { .name = "byte", .look = byte_look, .found_range = byte_range };
+static struct format byte_format = { .name = "byte",
+				     .look = byte_look,
+				     .scanned_range = byte_range };
 
 static inline void set_up(void)
 {

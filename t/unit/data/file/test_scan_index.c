@@ -68,7 +68,7 @@ static void byte_range(const struct file_shape *shape, uint64_t first, uint64_t 
 
 static const struct format byte_format = { .name = "byte",
 					   .look = byte_look,
-					   .found_range = byte_range };
+					   .scanned_range = byte_range };
 
 static void put(unsigned number, char what, size_t bytes)
 {

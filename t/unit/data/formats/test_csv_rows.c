@@ -90,7 +90,7 @@ START_TEST(what_mlgen_makes_is_found_row_by_row)
 		ck_assert_uint_eq(off, want_off);
 		ck_assert_uint_eq(len, want_len);
 	}
-	found_fini(&f);
+	scanned_fini(&f);
 	mem_free(file);
 }
 END_TEST
@@ -136,7 +136,7 @@ START_TEST(rows_are_counted_as_pandas_counts_them)
 	ck_assert_int_eq(f.result, c->why ? -EINVAL : 0);
 	if (c->why) {
 		ck_assert_msg(strstr(f.err.text, c->why) != NULL, "%s", f.err.text);
-		found_fini(&f);
+		scanned_fini(&f);
 		return;
 	}
 	ck_assert_uint_eq(f.look.samples, c->samples);
@@ -146,7 +146,7 @@ START_TEST(rows_are_counted_as_pandas_counts_them)
 		ck_assert_uint_eq(off, c->last_off);
 		ck_assert_uint_eq(len, c->last_len);
 	}
-	found_fini(&f);
+	scanned_fini(&f);
 }
 END_TEST
 
@@ -157,7 +157,7 @@ START_TEST(what_is_no_text_is_refused)
 	look(&f, "1,2\n3,\0004\n", 9);
 	ck_assert_int_eq(f.result, -EINVAL);
 	ck_assert_ptr_nonnull(strstr(f.err.text, "at byte 6: a zero byte"));
-	found_fini(&f);
+	scanned_fini(&f);
 }
 END_TEST
 
@@ -178,7 +178,7 @@ START_TEST(pandas_reads_until_nothing_comes)
 	for (unsigned i = 0; i < 3; i++) {
 		struct found f = { .shape = { .samples = 1,
 					      .facts = f.look.facts,
-					      .found_bytes = plans[i].bytes } };
+					      .scanned_bytes = plans[i].bytes } };
 		struct plan_op op = { 0 };
 		struct plan p;
 		char text[256] = "";

@@ -63,7 +63,7 @@ START_TEST(what_mlgen_makes_is_found_and_read_as_it_was_made)
 	format_sample_range(&format_npz, &f.shape, 0, 1, &off, &len);
 	ck_assert_uint_eq(off, NPZ_HEAD_BYTES);
 	ck_assert_uint_eq(len, SAMPLE);
-	found_fini(&f);
+	scanned_fini(&f);
 	mem_free(file);
 }
 END_TEST
@@ -85,12 +85,12 @@ START_TEST(a_key_names_a_member)
 		ck_assert_msg(f.result == 0, "%s", f.err.text);
 		npz_array(&f.shape, &a);
 		ck_assert_uint_eq(a.data_bytes, keys[i].data_bytes);
-		found_fini(&f);
+		scanned_fini(&f);
 	}
 	look(&f, file, bytes, "z");
 	ck_assert_int_eq(f.result, -EINVAL);
 	ck_assert_ptr_nonnull(strstr(f.err.text, "no member 'z'; scan_key"));
-	found_fini(&f);
+	scanned_fini(&f);
 	mem_free(file);
 }
 END_TEST
@@ -135,7 +135,7 @@ START_TEST(an_archive_that_is_damaged_is_refused)
 	ck_assert_int_eq(f.result, d->why ? -EINVAL : 0);
 	if (d->why)
 		ck_assert_msg(strstr(f.err.text, d->why) != NULL, "%s", f.err.text);
-	found_fini(&f);
+	scanned_fini(&f);
 	mem_free(file);
 }
 END_TEST
@@ -150,12 +150,12 @@ START_TEST(an_archive_that_is_cut_off_is_refused)
 	for (unsigned i = 0; i < 6; i++) {
 		look(&f, file, lengths[i], NULL);
 		ck_assert_int_eq(f.result, -EINVAL);
-		found_fini(&f);
+		scanned_fini(&f);
 	}
 	look(&f, file, bytes - 1, NULL);
 	ck_assert_int_eq(f.result, -EINVAL);
 	ck_assert_ptr_nonnull(strstr(f.err.text, "no zip archive ends here"));
-	found_fini(&f);
+	scanned_fini(&f);
 	mem_free(file);
 }
 END_TEST

@@ -123,7 +123,7 @@ START_TEST(what_mlgen_makes_is_found_as_it_was_made)
 	png_layout(&made, &a);
 	png_layout(&f.shape, &b);
 	ck_assert(memcmp(&a, &b, sizeof(a)) == 0);
-	found_fini(&f);
+	scanned_fini(&f);
 	mem_free(file);
 }
 END_TEST
@@ -161,7 +161,7 @@ START_TEST(an_image_that_is_damaged_is_refused)
 	look(&f, file, d->length);
 	ck_assert_int_eq(f.result, -EINVAL);
 	ck_assert_msg(strstr(f.err.text, d->why) != NULL, "%s", f.err.text);
-	found_fini(&f);
+	scanned_fini(&f);
 	mem_free(file);
 }
 END_TEST
@@ -187,7 +187,7 @@ START_TEST(what_others_add_to_an_image_is_no_damage)
 		png_layout(&f.shape, &b);
 		ck_assert_uint_eq(b.data_off, a.data_off + 16);
 		ck_assert_uint_eq(b.end_off, 1016);
-		found_fini(&f);
+		scanned_fini(&f);
 	}
 	mem_free(made);
 	mem_free(file);
@@ -206,7 +206,7 @@ START_TEST(chunks_without_an_image_come_to_an_end)
 	look(&f, file, bytes);
 	ck_assert_int_eq(f.result, -EINVAL);
 	ck_assert_ptr_nonnull(strstr(f.err.text, "no image (IDAT)"));
-	found_fini(&f);
+	scanned_fini(&f);
 	mem_free(made);
 	mem_free(file);
 }

@@ -127,7 +127,7 @@ START_TEST(footers_are_held_against_their_file)
 		ck_assert_uint_eq(f.look.sample_bytes, (uint64_t)c->rows / 5 * 100);
 		ck_assert_uint_eq(f.look.word_count, (uint64_t)c->rows / 5 * 3);
 	}
-	found_fini(&f);
+	scanned_fini(&f);
 }
 END_TEST
 
@@ -140,7 +140,7 @@ START_TEST(a_footer_that_is_cut_off_anywhere_is_an_error)
 
 		look(&f, make(200, n), NULL);
 		ck_assert_int_eq(f.result, -EINVAL);
-		found_fini(&f);
+		scanned_fini(&f);
 	}
 }
 END_TEST
@@ -175,7 +175,7 @@ START_TEST(lengths_that_lie_are_errors)
 	look(&f, make(200, 1000), NULL);
 	ck_assert_int_eq(f.result, -EINVAL);
 	ck_assert_msg(strstr(f.err.text, h->words), "%s", f.err.text);
-	found_fini(&f);
+	scanned_fini(&f);
 }
 END_TEST
 
@@ -216,7 +216,7 @@ START_TEST(a_row_group_is_where_its_chunks_are)
 		[PARQUET_GROUPS] = 2,
 	};
 	const struct file_shape shape = {
-		.samples = 8, .facts = facts, .words = two_groups, .found_bytes = 50
+		.samples = 8, .facts = facts, .words = two_groups, .scanned_bytes = 50
 	};
 	uint64_t off, len;
 
@@ -256,7 +256,7 @@ START_TEST(row_groups_that_differ_are_counted)
 	ck_assert_int_eq(namefile_flush(&f.words, &f.err), 0);
 	ck_assert_int_eq(pread(f.words.fd, words, sizeof(words), 0), sizeof(words));
 	ck_assert_mem_eq(words, want, sizeof(want));
-	found_fini(&f);
+	scanned_fini(&f);
 }
 END_TEST
 
