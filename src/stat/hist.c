@@ -49,7 +49,7 @@ void hist_free(struct hist *h)
 
 void hist_reset(struct hist *h)
 {
-	const double zero = 0;
+	double zero = 0;
 
 	if (h->count == 0)
 		return;

@@ -2,6 +2,7 @@
 /* ceiling.c - what this host alone could deliver: the job without storage. */
 #include "ask/search/search_internal.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
@@ -448,6 +449,7 @@ int ceiling_measure(const struct ask *a, struct run_result *r, bool only_unclear
 		last = j->job;
 	}
 	for (size_t i = 0; rc == 0 && i < r->job_count; i++) {
+		assert(r->jobs[i].job);
 		double seconds = ceiling_seconds(&r->jobs[i], only_unclear);
 
 		if (seconds > 0)

@@ -700,7 +700,8 @@ int calls_add(struct calls *c, const struct call *k, const struct call_event *s,
 			fdtable_close(c->by_name, s->pid, (int)file);
 		break;
 	case CALL_SEEK:
-		apply_seek(f, s);
+		if (f)
+			apply_seek(f, s);
 		break;
 	case CALL_DUP:
 		if (is_fd(s->fd) && s->has_result && is_fd(s->result))

@@ -536,8 +536,8 @@ static void append_caches(struct buf *text, const struct text_block *b)
 		[INVALIDATE_NONE] = "nothing was dropped",
 		[INVALIDATE_RUN] =
 			"only the files were dropped from this host's page cache (invalidate=run)",
-		[INVALIDATE_EPOCH] = "only the files were dropped from this host's page cache "
-				     "(invalidate=epoch)",
+		[INVALIDATE_EPOCH] = ("only the files were dropped from this host's page cache "
+				      "(invalidate=epoch)"),
 	};
 
 	if (verdict_without_storage(b->job))

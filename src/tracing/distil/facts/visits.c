@@ -386,7 +386,7 @@ static int begin_visit(struct visiting *v, struct open_visit *slot, const struct
 		.file = r->file,
 		.task = task,
 	};
-	uint64_t number;
+	uint64_t number = 0;
 	int rc = visits_add(v->to, &x, &number, err);
 
 	if (rc < 0)

@@ -136,8 +136,9 @@ static void print_place(const struct plain_section *g)
 		off = 0;
 		bytes = g->thread_bytes;
 	}
-	if (g->is_random && !s->is_after && bytes) {
-		uint64_t slack = 4 * bytes / (s->dir[0].count + s->dir[1].count);
+	uint64_t requests = s->dir[0].count + s->dir[1].count;
+	if (g->is_random && !s->is_after && bytes && requests) {
+		uint64_t slack = 4 * bytes / requests;
 		uint64_t end = off + bytes;
 
 		off = round_edge(off, slack);

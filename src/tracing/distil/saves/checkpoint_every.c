@@ -2,6 +2,7 @@
 /* checkpoint_every.c - find how often a training run saves checkpoints. */
 #include "tracing/distil/saves/saves_internal.h"
 
+#include <assert.h>
 #include <inttypes.h>
 #include <math.h>
 #include <stdio.h>
@@ -81,6 +82,7 @@ static double median(double *list, uint32_t n, double *apart)
 
 static double samples_per_visit(const struct cadence *g)
 {
+	assert(g->d->found);
 	double visits = g->d->found[g->party].visits_per_sample;
 
 	return visits > 0 ? 1 / visits : 1;
