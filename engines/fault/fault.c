@@ -121,7 +121,7 @@ static int fault_init(struct mlgen_ctx *ctx, struct mlgen_err *err)
 		f->unused[f->unused_count++] = &f->shadows[i];
 	f->is_init = true;
 	rc = f->engine->init ? f->engine->init(&f->inner, err) : 0;
-	/* What the wrapped engine reports about itself is also true for this engine. */
+	/* The facts that the wrapped engine reports about itself hold for this engine, too. */
 	ctx->can_link = f->inner.can_link;
 	memcpy(ctx->in_use, f->inner.in_use, sizeof(ctx->in_use));
 	memcpy(ctx->note, f->inner.note, sizeof(ctx->note));

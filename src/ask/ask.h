@@ -63,7 +63,7 @@ struct asked {
 	/* Number of concurrent workers, and their name. */
 	uint64_t (*workers)(const struct job_result *r);
 	const char *worker; /* "accelerators" */
-	/* What the rates of merged runs mean if the runs overlapped in time. */
+	/* Meaning of the rates of merged runs that overlapped in time. */
 	const char *side_by_side;
 	/* An example of a requirement of --find-max, for a message. */
 	const char *example;

@@ -143,7 +143,7 @@ static int make_buffer(struct io *io, struct mlgen_err *err)
 int io_new(struct io **out, const struct io_config *cfg, struct mlgen_err *err)
 {
 	struct io *io = mem_zalloc(sizeof(*io));
-	unsigned depth = cfg->job->engine->reap ? cfg->iodepth : 0; /* of the queue */
+	unsigned depth = cfg->job->engine->reap ? cfg->iodepth : 0; /* queue depth */
 	unsigned transfers = depth;
 	int rc;
 

@@ -156,7 +156,7 @@ void diag_print(const struct diag *d, FILE *to)
 			order[at] = order[at - 1];
 		order[at] = &d->entries[i];
 	}
-	/* With so many errors, warnings would not be read. */
+	/* Warnings would be lost among this many errors. */
 	for (size_t i = 0; i < d->file_count; i++)
 		only_errors |= d->files[i].errors > DIAG_ERRORS_PER_FILE;
 	for (size_t i = 0; i < d->count; i++) {

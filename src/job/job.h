@@ -299,7 +299,7 @@ struct job {
 	/* The cache between sampler and storage. CACHE_NONE: no cache, and the members up to
 	 * cache_verify are unused. */
 	int cache;
-	struct cache_size cache_size; /* of each cache */
+	struct cache_size cache_size; /* size of each cache */
 	int cache_scope;
 	struct variant cache_unit; /* enum job_cache_unit; number: bytes of a page */
 	char *cache_directory;     /* NULL = memory, or simulated by latency and bandwidth */
@@ -359,7 +359,7 @@ struct job {
 	double rwmixread, rwmixwrite; /* percent; their sum is 100 */
 	char *bssplit;                /* NULL = bs; see job_sizes */
 	char *filename;               /* "a:b"; NULL = $jobname.$jobnum.0 */
-	uint64_t filesize_bytes;      /* of each file; 0 = from size */
+	uint64_t filesize_bytes;      /* size of each file; 0 = from size */
 	struct size_share size, io_size, offset;
 	uint64_t numjobs;
 	uint64_t loops;
@@ -404,7 +404,7 @@ struct job {
 	 * first, then among the processes of each host. Zeroed: this process is alone. */
 	struct job_place {
 		uint64_t host, hosts, process, processes;
-		uint64_t rank, total; /* of all processes */
+		uint64_t rank, total; /* among all processes */
 	} place;
 	unsigned group; /* jobs of one group start together */
 	/*
@@ -469,7 +469,7 @@ int job_sizes(const struct job *j, unsigned direction, struct job_size sizes[JOB
 #define JOB_READ_SHARES_MAX 64
 struct job_read_share {
 	uint64_t read;  /* number of a sample's read, from 1 */
-	double percent; /* of the time; the sum is at most 100 */
+	double percent; /* share of the time; the sum is at most 100 */
 };
 int job_read_shares(const char *list, struct job_read_share shares[JOB_READ_SHARES_MAX],
 		    struct mlgen_err *err);
@@ -650,7 +650,7 @@ struct workload {
 	bool has_dataset;             /* directory= holds samples */
 	bool only_prepares;           /* makes the dataset and measures nothing */
 	bool has_accelerators;        /* accelerators consume batches, and have an AU */
-	bool is_open_ended;           /* with time_based, it lasts as long as runtime */
+	bool is_open_ended;           /* time_based: it lasts as long as runtime */
 	bool is_grouped;              /* group_reporting merges its jobs into one record */
 	bool counts_errors;           /* has continue_on_error and max_errors */
 	bool needs_read, needs_write; /* the engine must support this, whatever the options */
@@ -750,7 +750,7 @@ struct settings {
 	int check;
 	bool datasize;
 	bool miss_curve;
-	uint64_t memory_bytes; /* of a host; 0 = this host's */
+	uint64_t memory_bytes; /* memory of a host; 0 = this host's */
 	uint64_t hosts;
 	/* Several processes that a launcher has started: */
 	int barrier_over;
@@ -857,8 +857,8 @@ struct jobset {
 	 * which run nothing. */
 	struct standins standins;
 	const struct question *question; /* NULL: run the jobs */
-	/* With a question about files: its arguments, none of which is a job. With
-	 * accepts_documents: all arguments. Owned. */
+	/* Arguments of a question about files, none of which is a job, or all arguments if
+	 * accepts_documents is set. Owned. */
 	char **files;
 	size_t file_count;
 };

@@ -150,7 +150,7 @@ struct cmdline_part {
 };
 
 struct cmdline {
-	char **files; /* as given */
+	char **files; /* job files, as given */
 	size_t file_count;
 	struct optlist all;            /* --option=value */
 	struct cmdline_part *sections; /* --section.option=value */

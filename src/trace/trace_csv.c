@@ -326,7 +326,7 @@ int trace_csv_write(struct trace_ordered *o, FILE *to, struct mlgen_err *err)
 	return rc;
 }
 
-enum column_kind {
+enum csv_column_kind {
 	COLUMN_TIME,   /* a number, required */
 	COLUMN_KNOWN,  /* a number, or empty: not known */
 	COLUMN_THREAD, /* a number of 32 bits, or empty: 0 */
@@ -339,7 +339,7 @@ enum column_kind {
 
 struct csv_column {
 	const char *name;
-	enum column_kind kind;
+	enum csv_column_kind kind;
 	size_t off; /* member of struct trace_record */
 };
 

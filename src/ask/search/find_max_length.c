@@ -401,7 +401,7 @@ void find_append_play(struct buf *out, const struct find_max *f)
 	}
 	dist_format(&text, &time, DIST_NS);
 	probe_args_add(&args, "--%s.accelerators=1", j->name);
-	/* With scale=, the arguments keep the number of files that were read. */
+	/* Append num_files= to the arguments if scale= would lead to another number of files. */
 	if (j->scale < 100 && j->accelerators > 1 && f->files && find_makes_files(f)) {
 		probe_args_add(&args, "--%s.scale=100%%", j->name);
 		probe_args_add(&args, "--%s.num_files=%" PRIu64, j->name, f->files);

@@ -92,7 +92,7 @@ double search_noise(const struct search *s);
 struct find_side {
 	uint64_t value; /* 0 = there was none */
 	char verdict[16];
-	char *headline; /* of the verdict; owned */
+	char *headline; /* the verdict's; owned */
 	double bytes_per_sec, demand_bytes_per_sec;
 	double memory_percent, epochs_differ; /* epochs_differ: points of AU; NaN = unknown */
 	uint64_t epochs;
@@ -103,7 +103,7 @@ struct find_side {
 };
 
 /*
- * The same search serves both directions. For --find-max its numbers are values of the option. For
+ * Both directions use one search. For --find-max its numbers are values of the option. For
  * --find-min, where a smaller value is harder, number n stands for a tier of 101 - n percent of the
  * dataset: 1 is 100 %, 100 is 1 %. find_shown() converts a number for output.
  */
@@ -145,7 +145,7 @@ struct find_max {
 	size_t line_count;
 	bool interrupted, abandoned;
 	struct mlgen_err err;             /* a run failed and ended the search */
-	uint64_t files, samples_per_file; /* of the dataset, as last examined */
+	uint64_t files, samples_per_file; /* size of the dataset, as last examined */
 	bool has_existing_files;          /* the dataset existed before */
 	struct rate_unit unit;
 };

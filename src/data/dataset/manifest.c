@@ -322,8 +322,8 @@ static int manifest_compare(const struct dataset *ds, const struct manifest *m,
 	if (r == 0 && strcmp(made_columns, job_columns) != 0)
 		r = differs(ds, "columns", made_columns, job_columns, err);
 	if (r == 0 && m->num_files < ds->files) {
-		/* With scale, the number of files depends on accelerators; fewer of them may need
-		 * fewer files. */
+		/* The number of files that scale leaves depends on accelerators; fewer accelerators
+		 * may need fewer files. */
 		uint64_t ranks = m->complete ? dataset_ranks_for(ds, m->num_files) : 0;
 		char a[24], b[24], fewer[64] = "";
 

@@ -81,7 +81,7 @@ enum {
  * it. */
 struct npz_array {
 	uint64_t dir_off, dir_bytes;
-	uint64_t end_off; /* of the end record, which ends the file ... */
+	uint64_t end_off; /* offset of the end record, which ends the file ... */
 	bool has_comment; /* ... except for a comment or other trailing bytes */
 	bool has_locator; /* a zip64 locator precedes the end record */
 	struct zip_member member;

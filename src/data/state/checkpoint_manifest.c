@@ -393,7 +393,7 @@ static bool is_same(json_t *ours, json_t *theirs, char *how, size_t how_bytes)
 	return same;
 }
 
-/* With is_saved: are all local ranks in the manifest's list? Otherwise: is none of them in it? */
+/* Are all local ranks in the list of the manifest (is_saved), or none of them? */
 static bool are_locals_saved(const json_t *root, const struct state *s, bool is_saved)
 {
 	const char *list = json_string_value(json_object_get(root, "ranks"));

@@ -125,7 +125,7 @@ bool state_is_local(const struct state *s, uint64_t rank);
 /* Little-endian. */
 struct content_stamp {
 	uint32_t magic;  /* CONTENT_MAGIC */
-	uint32_t crc32c; /* of the rest of the block, after this member */
+	uint32_t crc32c; /* checksum of the rest of the block, after this member */
 	uint32_t rank, checkpoint;
 	uint64_t file; /* index among the rank's files; the job's randseed in the upper half */
 	uint64_t off;  /* place of the run in the file plus place of the block in the slice */

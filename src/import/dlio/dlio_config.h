@@ -26,7 +26,7 @@
 enum dlio_type {
 	DLIO_NONE, /* the key is not converted to an option */
 	DLIO_TEXT,
-	DLIO_WORD, /* one of `words` */
+	DLIO_WORD, /* a word out of `words` */
 	DLIO_BOOL,
 	DLIO_WHOLE,
 	DLIO_NUMBER,
@@ -99,7 +99,7 @@ struct dlio_value {
 
 /* A key of the YAML that is not converted to an option. */
 struct dlio_extra {
-	char *path; /* as written */
+	char *path; /* the path as written */
 	const struct yaml_node *node;
 	const char *why; /* NULL: the key is unknown */
 };

@@ -85,7 +85,7 @@ bool json_store_is_missing(const struct json_store *s, const struct mlgen_field 
 
 /* ---- structs from a JSON document written by this module ---- */
 
-/* Where values that are read are stored, and the name of their file for messages: "c1.json:
+/* The structs into which values are read, and the name of the file for messages: "c1.json:
  * jobs[0].ml.steps: ...". */
 struct json_reader {
 	struct json_store *store;

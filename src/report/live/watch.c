@@ -39,8 +39,9 @@ struct watch {
 	unsigned quit_keys;     /* pressed in the view */
 	struct series **series; /* per job; NULL = no series */
 	struct host_look *host;
-	struct remote_status *others; /* of the other processes, whose jobs the snapshots include */
-	struct live *now, *logged;    /* per job; logged: at its last row */
+	struct remote_status
+		*others; /* status of the other processes, whose jobs the snapshots include */
+	struct live *now, *logged; /* per job; logged: at its last row */
 	pthread_t main;
 	_Atomic bool is_done;
 	uint64_t leave_ns; /* deadline after a signal; UINT64_MAX = no signal so far */

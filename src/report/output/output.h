@@ -39,7 +39,7 @@ enum place_kind {
 
 struct place {
 	const char *option; /* "json", for messages; the caller's */
-	const char *given;  /* as the user wrote it; the caller's */
+	const char *given;  /* the path as the user wrote it; the caller's */
 	enum place_kind kind;
 	bool is_handed_over; /* a descriptor that the parent process has opened */
 	int fd;              /* open for writing, nothing truncated; NEW: -1 */

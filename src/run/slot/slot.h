@@ -494,8 +494,8 @@ struct slot {
 	struct energy_meter *energy; /* the run's; NULL in tests */
 	struct slot *all;            /* all slots of the run, including this one */
 	size_t all_count;
-	/* Of all jobs in the run, this job included, the job that reads the most files of this
-	 * job's directory. The files of that job are made first. */
+	/* The job, out of all jobs in the run, that reads the most files of this job's directory.
+	 * The files of that job are made first. */
 	struct slot *largest;
 	bool is_prepared;
 	struct worker_list workers;          /* all threads that move bytes for its work */

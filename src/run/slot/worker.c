@@ -311,7 +311,7 @@ void rates_tick(struct slot *s, uint64_t now_ns, double mhz)
 	/* An interval that does not lie inside the window is not counted. */
 	bool is_first =
 		!s->last_tick_ns || !slot_counts(s) || s->last_tick_ns < span_begin_ns(&s->span);
-	bool has_records = s->does->records(s) > 1; /* one for each worker */
+	bool has_records = s->does->records(s) > 1; /* each worker has a record */
 	struct worker *w;
 
 	add_rates(&s->rates, bytes, ios, seconds, is_first);

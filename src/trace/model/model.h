@@ -298,7 +298,7 @@ void mappings_fini(struct mappings *m);
 
 /* ---- files ---- */
 
-/* One file of a trace. There may be millions, so this struct must stay small. */
+/* A file of a trace. There may be millions, so this struct must stay small. */
 struct file_account {
 	uint64_t size_bytes; /* size when first seen, + 1; 0 = unknown */
 	uint64_t reads, read_bytes, writes, written_bytes;

@@ -45,7 +45,7 @@ struct call_event {
 	uint32_t file, becomes;         /* ids of the file and of a rename's target; 0 = none */
 	uint64_t off;                   /* offset, or distance of a seek; TRACE_UNKNOWN */
 	uint64_t bytes;                 /* requested; TRACE_UNKNOWN = not in the log */
-	uint64_t flags;                 /* of open(2); TRACE_UNKNOWN = not in the log */
+	uint64_t flags;                 /* flags of open(2); TRACE_UNKNOWN = not in the log */
 	int64_t whence;                 /* seeks only; -1 = not in the log */
 	bool has_result;
 	int64_t result; /* return value, or -errno */

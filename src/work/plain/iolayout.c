@@ -43,15 +43,15 @@ struct ioparts {
 #define PIECE_BYTES (UINT64_C(64) << 20)
 
 /* The next byte to write, and the end. */
-struct content {
+struct fill_range {
 	uint64_t seed, off, end;
 };
 
 static int fill_between(struct newfile *x, uint64_t from, uint64_t end, struct mlgen_err *err)
 {
-	struct content c = { .seed = fnv1a(FNV1A, x->path, strlen(x->path)),
-			     .off = from,
-			     .end = end };
+	struct fill_range c = { .seed = fnv1a(FNV1A, x->path, strlen(x->path)),
+				.off = from,
+				.end = end };
 
 	x->end = from;
 	return newfile_fill(x, &c, err);
@@ -60,7 +60,7 @@ static int fill_between(struct newfile *x, uint64_t from, uint64_t end, struct m
 int iocontent_next(void *source, void *buf, size_t size, uint64_t *off, size_t *len,
 		   struct mlgen_err *err)
 {
-	struct content *c = source;
+	struct fill_range *c = source;
 
 	(void)err;
 	*off = c->off;
@@ -265,7 +265,7 @@ struct folder {
 	struct dirlock lock;
 };
 
-struct layout {
+struct file_layout {
 	struct iofiles *f;
 	struct iolayout *l;
 	struct filemaker maker;
@@ -275,7 +275,7 @@ struct layout {
 
 /* ---- folders and room ---- */
 
-static void list_folders(struct layout *x)
+static void list_folders(struct file_layout *x)
 {
 	for (size_t i = 0; i < x->f->count; i++) {
 		const struct iofile *file = &x->f->files[i];
@@ -294,7 +294,7 @@ static void list_folders(struct layout *x)
 	}
 }
 
-static void folders_fini(struct layout *x)
+static void folders_fini(struct file_layout *x)
 {
 	for (size_t i = 0; i < x->folders.count; i++)
 		mem_free(x->folders.at[i].path);
@@ -302,7 +302,7 @@ static void folders_fini(struct layout *x)
 }
 
 /* Missing bytes in all folders of a filesystem. */
-static uint64_t missing_on(const struct layout *x, const char *mount)
+static uint64_t missing_on(const struct file_layout *x, const char *mount)
 {
 	uint64_t bytes = 0;
 
@@ -312,7 +312,7 @@ static uint64_t missing_on(const struct layout *x, const char *mount)
 	return bytes;
 }
 
-static int check_writable(struct layout *x, struct mlgen_err *err)
+static int check_writable(struct file_layout *x, struct mlgen_err *err)
 {
 	char what[UNITS_TEXT_BYTES + 8], files[UNITS_TEXT_BYTES];
 	const struct job *j = x->l->req->job;
@@ -336,7 +336,7 @@ static int check_writable(struct layout *x, struct mlgen_err *err)
 	return r;
 }
 
-static int check_room(struct layout *x, struct mlgen_err *err)
+static int check_room(struct file_layout *x, struct mlgen_err *err)
 {
 	struct mount m;
 	int r = 0;
@@ -403,7 +403,7 @@ static int recheck_missing(struct iofiles *f, struct mlgen_err *err)
 
 static void iolayout_announce(const void *arg, const char *time)
 {
-	const struct layout *x = arg;
+	const struct file_layout *x = arg;
 	struct buf where = { 0 };
 
 	buf_addf(&where, "%s%s", x->folders.at[0].path,
@@ -413,7 +413,7 @@ static void iolayout_announce(const void *arg, const char *time)
 	buf_fini(&where);
 }
 
-static int make_parts(struct layout *x, struct mlgen_err *err)
+static int make_parts(struct file_layout *x, struct mlgen_err *err)
 {
 	struct pool_task make = { iopart_make, &x->parts, x->parts.count };
 	struct pool_task fill = { iopart_fill, &x->parts, x->parts.pieces };
@@ -436,7 +436,7 @@ static int make_parts(struct layout *x, struct mlgen_err *err)
 }
 
 /* Make the missing files, with the folders locked. */
-static int make_missing(struct layout *x, struct mlgen_err *err)
+static int make_missing(struct file_layout *x, struct mlgen_err *err)
 {
 	int r = recheck_missing(x->f, err);
 
@@ -464,10 +464,11 @@ static int make_missing(struct layout *x, struct mlgen_err *err)
 
 /* Run a check of a layout without making its files. */
 static int run_check(struct iofiles *f, const struct iofiles_request *req,
-		     int (*check)(struct layout *x, struct mlgen_err *err), struct mlgen_err *err)
+		     int (*check)(struct file_layout *x, struct mlgen_err *err),
+		     struct mlgen_err *err)
 {
 	struct iolayout l = { .req = req };
-	struct layout x = { .f = f, .l = &l };
+	struct file_layout x = { .f = f, .l = &l };
 
 	list_folders(&x);
 	int r = check(&x, err);
@@ -489,13 +490,13 @@ int iolayout_check_room(struct iofiles *f, const struct iofiles_request *req, st
 int iolayout_run(struct iofiles *f, struct iolayout *l, struct mlgen_err *err)
 {
 	const struct job *j = l->req->job;
-	struct layout x = { .f = f,
-			    .l = l,
-			    .maker = { .kind = &iopart_kind,
-				       .progress = l->progress,
-				       .pool = { .engine = j->engine,
-						 .engine_opts = j->engine_opts,
-						 .clock = l->clock } } };
+	struct file_layout x = { .f = f,
+				 .l = l,
+				 .maker = { .kind = &iopart_kind,
+					    .progress = l->progress,
+					    .pool = { .engine = j->engine,
+						      .engine_opts = j->engine_opts,
+						      .clock = l->clock } } };
 	int r = recheck_missing(f, err);
 
 	l->made_files = l->made_bytes = 0;

@@ -235,7 +235,7 @@ struct replay_ops {
 	uint64_t align_bytes; /* all offsets and lengths are multiples of it */
 	bool was_incomplete;  /* the trace lost operations, or has no end */
 	uint64_t left_operations;
-	uint64_t left_writes; /* of left_operations: writes without an offset */
+	uint64_t left_writes; /* writes without an offset, among left_operations */
 	char left_out[256];   /* text of replay_left_text() */
 	/* Operations of the trace over its time, at replay_speed. */
 	double slice_seconds;

@@ -165,7 +165,7 @@ static void collect_trained(struct job_result *out, struct slot *s)
 	collect_direction(&out->read, &s->rates, &s->total, 0);
 	collect_direction(&out->write, &s->rates, &s->total, 1);
 	collect_depths(&out->depths, &s->total);
-	/* With read_threads=0 the loaders' CPU time is part of the ranks' time. */
+	/* If read_threads=0, the CPU time of reading is part of the ranks' time. */
 	if (j->read_threads)
 		u = s->total.usage;
 	for (uint64_t i = 0; i < n; i++) {

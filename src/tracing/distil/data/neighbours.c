@@ -21,7 +21,7 @@ struct sample_place {
 	uint32_t epoch; /* epoch + 1 of the last read; 0 = none */
 	uint32_t position;
 	uint32_t pairs; /* epochs that read this sample and the next one */
-	uint32_t far;   /* those epochs in which the two were read far apart */
+	uint32_t far;   /* epochs in which the two were read far apart */
 };
 
 struct neighbours {

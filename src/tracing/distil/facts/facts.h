@@ -189,7 +189,7 @@ enum file_class {
 	CLASS_OTHER,  /* a file of the system, or not a file */
 	CLASS_CODE,   /* programs, modules, libraries, configurations */
 	CLASS_SAMPLE, /* part of the data set */
-	CLASS_LABEL,  /* one file for each file of samples, such as its labels */
+	CLASS_LABEL,  /* a file for each file of samples, such as its labels */
 	CLASS_INDEX,  /* read at the start, or together with a file of samples */
 	CLASS_CHECKPOINT,
 	CLASS_MADE, /* part of the data set, and written during the trace as well */

@@ -188,8 +188,8 @@ static void print_place(const struct plain_section *g)
 #define UNEVEN 1.1
 #define RUNS_LEAST 5
 #define RUNS_APART 0.4
-/* With at least this many gaps, the distances of starts from a line say more than the variance of
- * gaps. */
+/* Number of gaps from which on the distances of starts from a line say more than the variance of
+ * the gaps. */
 #define LINE_LEAST 100
 #define OFF_MOST 2.0
 /* Pauses are reported if they are at least this part of the thread's time, and have at least this

@@ -65,7 +65,7 @@ static uint32_t epochs_each(const struct cadence *g)
 		if (!is_between(g, &g->s->at[i]) ||
 		    epochs_before(g, g->s->at[i].start_ns) != (i + 1) * each)
 			return 0;
-	/* With this many epochs, there would have been another checkpoint. */
+	/* After this many epochs, there would have been another checkpoint. */
 	return g->epoch_count >= (g->s->count + 1) * each ? 0 : each;
 }
 

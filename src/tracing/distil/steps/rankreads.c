@@ -130,7 +130,7 @@ void stepmarks_fini(struct stepmarks *m)
 struct rank_sampling {
 	const struct distil *d;
 	uint32_t party;
-	uint32_t every;    /* one rank in `every` is sampled */
+	uint32_t every;    /* every Nth rank is sampled */
 	uint32_t *first;   /* first task with the same rank and worker, by task */
 	uint32_t *reader;  /* number among the rank's workers, + 1, by first task */
 	size_t rank_reads; /* limit of reads per rank */

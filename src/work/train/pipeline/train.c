@@ -420,7 +420,7 @@ void train_live_saves(const struct train *t, struct live *live)
 void train_need(struct memneed *n, const struct job *j, const struct stages *stages)
 {
 	const struct sampler *s = &stages->train.sampler;
-	/* With read_threads=0 a rank has a single stack, so half a MiB too much is counted here. */
+	/* A rank has a single stack if read_threads=0, so half a MiB too much is counted then. */
 	uint64_t loaders = u64_product(j->accelerators, job_readers(j));
 	uint64_t buffer = plan_buffer_bytes(&stages->train.plan, job_depth(j));
 	uint64_t packed = train_max_packed_bytes(j, stages), bytes;

@@ -614,7 +614,7 @@ int tier_thread_finish(struct tier_thread *t, const char *name, const struct rea
 /* ---- prefetching into the cache ahead of the batch (cache_prefetch) ---- */
 
 /*
- * As in NoPFS (N. Dryden et al., SC '21), the order is known in advance. Each decision also
+ * The order is known in advance, as in NoPFS (N. Dryden et al., SC '21). Each decision also
  * presents the extent that is cache_prefetch samples further on to the policy, as if it were
  * accessed now. If the policy adds it, threads of the tier read it from storage into its slot. When
  * its batch comes, the access is a hit, or a late hit if the threads were not fast enough.
