@@ -25,6 +25,18 @@ static inline uint64_t u64_max(uint64_t a, uint64_t b)
 	return a > b ? a : b;
 }
 
+/* The greatest common divisor; that of 0 and b is b. */
+static inline uint64_t u64_gcd(uint64_t a, uint64_t b)
+{
+	while (b) {
+		uint64_t rest = a % b;
+
+		a = b;
+		b = rest;
+	}
+	return a;
+}
+
 /* a + b and a * b, or UINT64_MAX if the result overflows. */
 static inline uint64_t u64_sum(uint64_t a, uint64_t b)
 {

@@ -29,17 +29,6 @@ struct pieces {
 	struct strip_kind kind[];
 };
 
-static uint64_t gcd(uint64_t a, uint64_t b)
-{
-	while (b > 0) {
-		uint64_t rest = a % b;
-
-		a = b;
-		b = rest;
-	}
-	return a;
-}
-
 /*
  * The smallest size that all kinds divide. If that is huge, shares would be inexact. A strip then
  * has the size of the largest kind, and the last piece of other kinds is cut short.
@@ -52,7 +41,7 @@ static uint64_t strip_size(const struct piece_kind *kinds, unsigned count)
 		largest = u64_max(largest, kinds[i].bytes);
 	for (unsigned i = 0; i < count; i++) {
 		assert(kinds[i].bytes > 0);
-		uint64_t times = kinds[i].bytes / gcd(common, kinds[i].bytes);
+		uint64_t times = kinds[i].bytes / u64_gcd(common, kinds[i].bytes);
 		if (common > STRIP_PIECES * largest / times)
 			return largest;
 		common *= times;

@@ -20,17 +20,6 @@ enum { STRIDE_LEAST = 64, PIECES_A_VISIT = 4 };
 /* Values of sample_file.kind, by class and name. */
 enum { KIND_UNKNOWN, KIND_SAMPLE, KIND_LABEL, KIND_INDEX, KIND_OTHER };
 
-static uint64_t common_divisor(uint64_t a, uint64_t b)
-{
-	while (b) {
-		uint64_t rest = a % b;
-
-		a = b;
-		b = rest;
-	}
-	return a;
-}
-
 static uint64_t apart(uint64_t a, uint64_t b)
 {
 	return a > b ? a - b : b - a;
@@ -153,10 +142,10 @@ static void add_visit(struct samplebook *b, const struct distil *d, uint32_t par
 			f->begins = x->off;
 			f->ends = x->end_off;
 		}
-		f->begins_apart = common_divisor(f->begins_apart, apart(x->off, f->begins));
+		f->begins_apart = u64_gcd(f->begins_apart, apart(x->off, f->begins));
 		/* Chance decides which page is the last that the kernel maps around a fault. */
 		if (!(x->flags & VISIT_MAPS))
-			f->ends_apart = common_divisor(f->ends_apart, apart(x->end_off, f->ends));
+			f->ends_apart = u64_gcd(f->ends_apart, apart(x->end_off, f->ends));
 		f->end = u64_max(f->end, x->end_off);
 	}
 	if (f->visits == 0 && b->count++ == 0)
@@ -223,8 +212,8 @@ int samplebook_init(struct samplebook *b, const struct distil *d, uint32_t party
 		b->least = b->bytes ? u64_min(b->least, bytes) : bytes;
 		b->most = u64_max(b->most, bytes);
 		b->bytes += bytes;
-		begins = common_divisor(begins, f->begins_apart);
-		ends = common_divisor(ends, f->ends_apart);
+		begins = u64_gcd(begins, f->begins_apart);
+		ends = u64_gcd(ends, f->ends_apart);
 		if (!a)
 			continue;
 		spill_reserve(&seen, (size_t)a->directory + 1);

@@ -287,21 +287,10 @@ static double part_of_one_worker(const struct pulse_gaps *g, const struct pulse_
 	return batches ? (double)alone / (double)batches : 0;
 }
 
-static uint32_t divisor_of(uint32_t a, uint32_t b)
-{
-	while (b) {
-		uint32_t rest = a % b;
-
-		a = b;
-		b = rest;
-	}
-	return a;
-}
-
 /*
  * A worker that reads whole batches has read a multiple of the batch in an epoch. If some workers
  * have one batch more, the greatest common divisor is the batch itself. 0 = all workers have read
- * equally many samples, or the counts have no common divisor.
+ * the same number of samples, or the counts have no common divisor.
  */
 static uint32_t batch_of_counts(const struct pulse_gaps *g, const struct pulse_read *reads,
 				size_t count, uint32_t workers)
@@ -315,7 +304,7 @@ static uint32_t batch_of_counts(const struct pulse_gaps *g, const struct pulse_r
 	for (uint32_t w = 0; w < workers; w++) {
 		if (!last[w])
 			continue;
-		divisor = divisor_of(divisor, last[w]);
+		divisor = (uint32_t)u64_gcd(divisor, last[w]);
 		least = last[w] < least ? last[w] : least;
 		most = last[w] > most ? last[w] : most;
 	}
